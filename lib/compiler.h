@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The only place that knows compiler extensions. Each has a portable twin of the same result (VNRX_PORTABLE selects the
+ * twins on any compiler, for the tests that compare them). */
+#ifndef VNRX_COMPILER_H
+#define VNRX_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The only functions the library needs from outside; C11 requires them of no freestanding environment, compilers do. */
+void *memcpy(void *restrict dst, const void *restrict src, size_t n);
+void *memmove(void *dst, const void *src, size_t n);
+void *memset(void *dst, int c, size_t n);
+int   memcmp(const void *a, const void *b, size_t n);
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VNRX_PORTABLE) && !defined(__FRAMAC__)
+#define VNRX_GNU 1
+#endif
+
+#ifdef VNRX_GNU
+#define VNRX_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define VNRX_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define VNRX_PREFETCH(p) __builtin_prefetch(p)
+#define VNRX_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
+#define VNRX_COLD        __attribute__((cold, noinline))
+#define VNRX_INLINE      inline __attribute__((always_inline))
+#else
+#define VNRX_LIKELY(x)   (x)
+#define VNRX_UNLIKELY(x) (x)
+#define VNRX_PREFETCH(p) ((void)(p))
+#define VNRX_PREFETCH_WRITE(p) ((void)(p))
+#define VNRX_COLD
+#define VNRX_INLINE      inline
+#endif
+
+#define VNRX_CACHE_LINE 64u
+
+/* Index of the lowest set bit; x is not 0. */
+static VNRX_INLINE unsigned vnrx_ctz64(uint64_t x)
+{
+#ifdef VNRX_GNU
+	return (unsigned)__builtin_ctzll(x);
+#else
+	unsigned n = 0;
+
+	while ((x & 1u) == 0u) {
+		x >>= 1;
+		n++;
+	}
+	return n;
+#endif
+}
+
+/*
+ * Atomics, for the return list and the statistics only. Word-sized loads and stores need no library support anywhere;
+ * the return list's exchange and compare-and-swap are only compiled in where the target has them inline.
+ */
+#ifdef VNRX_GNU
+#define VNRX_LOAD_RELAXED(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
+#define VNRX_LOAD_ACQUIRE(p)     __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define VNRX_STORE_RELAXED(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define VNRX_STORE_RELEASE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define VNRX_FENCE_ACQUIRE()     __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define VNRX_FENCE_RELEASE()     __atomic_thread_fence(__ATOMIC_RELEASE)
+#define VNRX_EXCHANGE_ACQUIRE(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
+#define VNRX_CAS_RELEASE(p, old, v) \
+	__atomic_compare_exchange_n((p), (old), (v), true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
+#else
+/* One thread only: the twin has no REMOTE_FREE and statistics are read on the queue's thread. */
+#define VNRX_LOAD_RELAXED(p)     (*(p))
+#define VNRX_LOAD_ACQUIRE(p)     (*(p))
+#define VNRX_STORE_RELAXED(p, v) ((void)(*(p) = (v)))
+#define VNRX_STORE_RELEASE(p, v) ((void)(*(p) = (v)))
+#define VNRX_FENCE_ACQUIRE()     ((void)0)
+#define VNRX_FENCE_RELEASE()     ((void)0)
+#define VNRX_SINGLE_THREAD 1
+#endif
+
+#endif
