@@ -95,7 +95,8 @@ wings_apart()
 	return $bad
 }
 
-verdict "public headers include only what stands before them ($(includes include | wc -l) includes)" public_in_order include
+verdict "public headers include only what stands before them ($(includes include | wc -l) includes)" \
+	public_in_order include
 verdict "the wings of lib/ know nothing of each other ($(includes lib | wc -l) includes)" \
 	wings_apart lib
 
