@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rng.h"
 #include "vnetrx/virtio_net.h"
 
 #define HDR_NEEDS_CSUM 1u
@@ -26,14 +27,6 @@ struct softdev {
 	struct softdev_config cfg;
 	struct softdev_stats  stats;
 };
-
-static uint32_t random_below(struct softdev *dev, uint32_t n)
-{
-	dev->rng ^= dev->rng << 13;
-	dev->rng ^= dev->rng >> 7;
-	dev->rng ^= dev->rng << 17;
-	return (uint32_t)(dev->rng >> 32) % n;
-}
 
 static void put_le16(uint8_t *p, uint32_t v)
 {
@@ -62,7 +55,7 @@ struct softdev *softdev_new(const struct softdev_config *cfg)
 	dev->mask = size - 1u;
 	dev->bufs = calloc(size, sizeof(*dev->bufs));
 	dev->dones = calloc(size, sizeof(*dev->dones));
-	dev->rng = cfg->seed * 2u + 1u;
+	dev->rng = cfg->seed;
 	dev->features = dev->cfg.hdr_len == 10u ? 0u : VNETRX_VIRTIO_MRG_RXBUF | VNETRX_VIRTIO_RSC_EXT;
 	if (dev->cfg.hdr_len == 20u)
 		dev->features |= VNETRX_VIRTIO_HASH_REPORT;
@@ -107,7 +100,7 @@ void softdev_read_stats(const struct softdev *dev, struct softdev_stats *stats)
 /* Brings a random one of the waiting buffers to position i. */
 static void shuffle(struct softdev *dev, uint32_t i)
 {
-	uint32_t j = i + random_below(dev, dev->buf_seen - i);
+	uint32_t j = i + rng_below(&dev->rng, dev->buf_seen - i);
 	struct vnetrx_buf buf = dev->bufs[i & dev->mask];
 
 	dev->bufs[i & dev->mask] = dev->bufs[j & dev->mask];
