@@ -78,9 +78,11 @@ offloads off
 record bulk-ipv4 3000 iperf3 -c 10.77.0.2 --repeating-payload -n 8M
 record bulk-ipv6 3000 iperf3 -c fd00:77::2 --repeating-payload -n 8M
 record flows     4000 iperf3 -c 10.77.0.2 --repeating-payload -P 32 -n 64M
-record paced     2500 iperf3 -c 10.77.0.2 --repeating-payload -b 300M -n 4M --pacing-timer 100
 record rpc       4000 "$tmp/rpc" call 10.77.0.2 7000 8 300 256 1000
 record mixed     3000 "$tmp/rpc" call 10.77.0.2 7000 12 60 2000 60000
 record udp       800  iperf3 -u -c 10.77.0.2 --repeating-payload -b 60M -l 1200 -t 1
+in_a tc qdisc add dev va root tbf rate 300mbit burst 3100 latency 50ms
+record paced     2500 iperf3 -c 10.77.0.2 --repeating-payload -n 4M
+in_a tc qdisc del dev va root
 offloads on
 record gso        400 iperf3 -c 10.77.0.2 --repeating-payload -n 64M

@@ -8,6 +8,8 @@
  * A request is its length and the length of the reply it wants, 4 bytes each, then text.
  */
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,6 +48,7 @@ static int open_socket(const char *addr, const char *port, int listening)
 		return -1;
 	fd = socket(ai->ai_family, ai->ai_socktype, 0);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* accepted sockets inherit it */
 	if ((listening ? bind(fd, ai->ai_addr, ai->ai_addrlen) : connect(fd, ai->ai_addr, ai->ai_addrlen)) != 0 ||
 	    (listening && listen(fd, CONNS_MAX) != 0)) {
 		close(fd);
@@ -60,7 +63,7 @@ static int answer(int fd)
 	static char in[LEN_MAX];
 	uint32_t lens[2];
 
-	if (transfer(fd, (char *)lens, sizeof(lens), 0) != 0 || lens[0] > LEN_MAX || lens[1] > LEN_MAX)
+	if (transfer(fd, (char *)lens, sizeof(lens), 0) != 0 || lens[0] > LEN_MAX - 8u || lens[1] > LEN_MAX)
 		return -1;
 	return transfer(fd, in, lens[0], 0) != 0 || transfer(fd, text, lens[1], 1) != 0 ? -1 : 0;
 }
@@ -99,9 +102,13 @@ static int call(const char *addr, const char *port, char *const *args)
 {
 	int conns = atoi(args[0]);
 	int calls = atoi(args[1]);
+	static char request[LEN_MAX];
 	int fds[CONNS_MAX];
 
-	for (int i = 0; i < conns && i < CONNS_MAX; i++)
+	memcpy(request + 8, text, sizeof(text) - 8u);
+	if (conns > CONNS_MAX)
+		return 1;
+	for (int i = 0; i < conns; i++)
 		if ((fds[i] = open_socket(addr, port, 0)) < 0)
 			return 1;
 	for (int k = 0; k < calls; k++) {
@@ -111,8 +118,8 @@ static int call(const char *addr, const char *port, char *const *args)
 			uint32_t lens[2] = { random_len((uint32_t)atoi(args[2])), random_len((uint32_t)atoi(args[3])) };
 
 			want[i] = lens[1];
-			if (transfer(fds[i], (char *)lens, sizeof(lens), 1) != 0 ||
-			    transfer(fds[i], text, lens[0], 1) != 0)
+			memcpy(request, lens, sizeof(lens));
+			if (transfer(fds[i], request, sizeof(lens) + lens[0], 1) != 0)
 				return 1;
 		}
 		for (int i = 0; i < conns; i++)
