@@ -124,6 +124,11 @@ static uint32_t bufs_for(struct softdev *dev, uint32_t len)
 	return 0u;
 }
 
+bool softdev_fits(struct softdev *dev, uint32_t len)
+{
+	return bufs_for(dev, len + dev->cfg.hdr_len) != 0u;
+}
+
 static void write_header(const struct softdev *dev, uint8_t *hdr, const struct vnetrx_meta *meta, uint32_t nbufs)
 {
 	memset(hdr, 0, dev->cfg.hdr_len);

@@ -44,6 +44,9 @@ void softdev_free(struct softdev *dev);
  * header, the hash. 0, or -1: the frame did not fit into the posted buffers, and its loss is counted. */
 int softdev_send(struct softdev *dev, const void *frame, uint32_t len, const struct vnetrx_meta *meta);
 
+/* Whether the posted buffers hold a frame of that length. */
+bool softdev_fits(struct softdev *dev, uint32_t len);
+
 /* Forgets all buffers and completions, as a device reset does; then vnetrx_rxq_reclaim(). */
 void softdev_reset(struct softdev *dev);
 
