@@ -77,10 +77,10 @@ static VNRX_COLD void pass_in_order(struct vnetrx_gro *gro, const struct vnrx_se
 
 	if (d->reach == VNRX_REACH_PORTS && d->proto == VNRX_PROTO_TCP) {
 		slot = vnrx_flows_find(&gro->flows, seg->hdr, d, seg->hash.flow);
-		if (slot != VNRX_SLOT_NONE)
+		if (slot != VNRX_FLOW_NONE)
 			leave(gro, slot, VNETRX_LEFT_ORDER, q);
 	} else if (d->reach == VNRX_REACH_ADDRS) {
-		while ((slot = gro->flows.pair[seg->hash.pair]) != VNRX_SLOT_NONE)
+		while ((slot = gro->flows.pair[seg->hash.pair]) != VNRX_FLOW_NONE)
 			leave(gro, slot, VNETRX_LEFT_ORDER, q);
 	}
 	pass(gro, seg, why, q);
@@ -233,7 +233,7 @@ static VNRX_COLD unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt 
 	if (pkt->len > seg.d.end)
 		trim(pkt, seg.d.end);
 	slot = vnrx_flows_find(&gro->flows, seg.hdr, &seg.d, seg.hash.flow);
-	if (slot != VNRX_SLOT_NONE && try_join(gro, slot, &seg, q))
+	if (slot != VNRX_FLOW_NONE && try_join(gro, slot, &seg, q))
 		return guess;
 	if (vnrx_tcp_closes(&seg)) {
 		pass(gro, &seg, VNRX_PASS_FLAGS, q);
