@@ -101,6 +101,7 @@ static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const u
 #define VNRX_STORE_RELEASE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define VNRX_FENCE_ACQUIRE()     __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define VNRX_FENCE_RELEASE()     __atomic_thread_fence(__ATOMIC_RELEASE)
+#define VNRX_FENCE_FULL()        __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define VNRX_EXCHANGE_ACQUIRE(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
 #define VNRX_CAS_RELEASE(p, old, v) \
 	__atomic_compare_exchange_n((p), (old), (v), true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
@@ -112,6 +113,7 @@ static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const u
 #define VNRX_STORE_RELEASE(p, v) ((void)(*(p) = (v)))
 #define VNRX_FENCE_ACQUIRE()     ((void)0)
 #define VNRX_FENCE_RELEASE()     ((void)0)
+#define VNRX_FENCE_FULL()        ((void)0)
 #define VNRX_SINGLE_THREAD 1
 #endif
 

@@ -69,8 +69,8 @@ size_t vnetrx_rxq_footprint(const struct vnetrx_rxq_config *cfg, const char **wh
 VNETRX_MUST_USE int vnetrx_rxq_init(struct vnetrx_rxq **rxq, const struct vnetrx_rxq_config *cfg, void *mem,
                                     size_t mem_size);
 
-/* Frees what the queue still holds and gives all memory back. VNETRX_ERR_BUSY, and nothing done, while the device or
- * the host holds a buffer: reclaim after a device reset, and wait for the host. */
+/* Frees what the queue still holds (flush hands it up instead) and gives all pages back. VNETRX_ERR_BUSY, and all pages
+ * kept, while the device or the host holds a buffer: reclaim after a device reset, wait for the host, call again. */
 VNETRX_MUST_USE int vnetrx_rxq_fini(struct vnetrx_rxq *rxq);
 
 /* Posts buffers up to ring_size; returns how many are posted now. */

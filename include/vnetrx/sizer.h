@@ -61,7 +61,7 @@ static inline uint32_t vnetrx_sizer_len(const struct vnetrx_sizer *sizer)
 {
 	uint32_t len = sizer->avg / VNETRX_SIZER_ONE + sizer->hdr_len + sizer->align - 1u;
 
-	len -= len % sizer->align;
+	len &= ~(sizer->align - 1u); /* no division: small targets have none */
 	if (len < sizer->len_min)
 		return sizer->len_min;
 	return len < sizer->len_max ? len : sizer->len_max;

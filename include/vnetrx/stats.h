@@ -23,7 +23,7 @@ extern "C" {
 	X(pkts_used,    "packet descriptors in use, now") \
 	X(run_allocs,   "runs the host gave") \
 	X(run_frees,    "runs given back to the host") \
-	X(run_fails,    "times the host had no run") \
+	X(run_fails,    "times no run was to be had: the host had none, or runs_max are owned") \
 	X(carved,       "buffers cut from runs") \
 	X(carved_bytes, "bytes of these, holes included") \
 	X(claimed,      "buffers that became fragments of packets") \

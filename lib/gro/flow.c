@@ -85,7 +85,7 @@ uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const s
 		if ((t->tags[set] & unit * 0xffu) == unit * vnrx_hash_tag(hash) && same_key(&t->flow[slot], hdr, d))
 			return slot;
 	}
-	return VNRX_SLOT_NONE;
+	return VNRX_FLOW_NONE;
 }
 
 uint32_t vnrx_flows_place(const struct vnrx_flows *t, uint32_t hash, bool *taken)
@@ -127,7 +127,7 @@ static void pair_push(struct vnrx_flows *t, uint32_t slot, uint32_t pair)
 
 	l->pair_prev = t->sentinel + 1u + pair;
 	l->pair_next = t->pair[pair];
-	if (l->pair_next != VNRX_SLOT_NONE)
+	if (l->pair_next != VNRX_FLOW_NONE)
 		t->links[l->pair_next].pair_prev = slot;
 	t->pair[pair] = slot;
 }
@@ -138,7 +138,7 @@ static void pair_remove(struct vnrx_flows *t, const struct vnrx_links *l)
 		t->pair[l->pair_prev - t->sentinel - 1u] = l->pair_next;
 	else
 		t->links[l->pair_prev].pair_next = l->pair_next;
-	if (l->pair_next != VNRX_SLOT_NONE)
+	if (l->pair_next != VNRX_FLOW_NONE)
 		t->links[l->pair_next].pair_prev = l->pair_prev;
 }
 
@@ -179,6 +179,22 @@ void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot)
 	t->held--;
 }
 
+void vnrx_flows_clear(struct vnrx_flows *t)
+{
+	struct vnrx_links *end = &t->links[t->sentinel];
+
+	for (uint32_t slot = end->first_next; slot != t->sentinel; slot = t->links[slot].first_next) {
+		const struct vnrx_links *l = &t->links[slot];
+
+		t->tags[slot / VNRX_WAYS] = 0;
+		if (l->pair_prev > t->sentinel)
+			t->pair[l->pair_prev - t->sentinel - 1u] = VNRX_FLOW_NONE;
+	}
+	end->seen_prev = end->seen_next = t->sentinel;
+	end->first_prev = end->first_next = t->sentinel;
+	t->held = 0;
+}
+
 void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now)
 {
 	struct vnrx_links *l = &t->links[slot];
@@ -208,7 +224,7 @@ bool vnrx_flows_valid(const struct vnrx_flows *t)
 		last = t->links[s].first;
 	}
 	for (uint32_t b = 0; b < t->pairs; b++) {
-		for (uint32_t s = t->pair[b]; s != VNRX_SLOT_NONE && pair <= t->held; s = t->links[s].pair_next)
+		for (uint32_t s = t->pair[b]; s != VNRX_FLOW_NONE && pair <= t->held; s = t->links[s].pair_next)
 			pair++;
 	}
 	for (uint32_t s = 0; s < t->sentinel; s++) {

@@ -19,7 +19,7 @@
 
 #define VNRX_WAYS         8u
 #define VNRX_FLOWS_MAX    65536u
-#define VNRX_SLOT_NONE    UINT32_MAX
+#define VNRX_FLOW_NONE    UINT32_MAX
 
 /* How IPv4 ids of a held packet's segments go on: the distance to the one before. */
 #define VNRX_ID_OPEN 1u    /* 0 or 1: the second segment decides */
@@ -65,7 +65,7 @@ struct vnrx_flows {
 	uint64_t          *tags;  /* one word per set, a byte per way: 0x80 | 7 bits of the hash, 0 = free */
 	struct vnrx_flow  *flow;  /* sets * 8                                                              */
 	struct vnrx_links *links; /* sets * 8 and a sentinel behind them                                   */
-	uint32_t          *pair;  /* bucket heads, VNRX_SLOT_NONE = empty                                  */
+	uint32_t          *pair;  /* bucket heads, VNRX_FLOW_NONE = empty                                  */
 	uint32_t           sets;
 	uint32_t           pairs;
 	uint32_t           sentinel; /* index of the sentinel = sets * 8                                   */
@@ -140,7 +140,7 @@ static VNRX_INLINE uint32_t vnrx_hash_pair(const struct vnrx_flows *t, uint64_t 
 struct vnrx_mem;
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2]);
 
-/* The slot that holds the flow of a dissected packet (reach PORTS); VNRX_SLOT_NONE = none. */
+/* The slot that holds the flow of a dissected packet (reach PORTS); VNRX_FLOW_NONE = none. */
 uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, uint32_t hash);
 
 /* A free slot in the set of a hash, or the least recently joined one of the set, which the caller must empty first. */
@@ -151,6 +151,9 @@ void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, uint32_t hash, uint32_t
 
 /* Takes slot out of the table. */
 void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot);
+
+/* Takes all slots out. */
+void vnrx_flows_clear(struct vnrx_flows *t);
 
 /* Slot was joined at `now`: it becomes the youngest of by_seen. */
 void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Invariant: free + lent + recycled slots == slots_num, and each run counts exactly its lent and recycled slots and its
+ * fragments. Pieces are cut upwards from a run and never overlap; what one run loses at its end is the cost of a buffer.
+ */
+#include "pool.h"
+
+#include "../mem.h"
+
+static bool run_empty(const struct vnrx_run *run)
+{
+	return run->posted == 0u && run->held == 0u;
+}
+
+static void cut_start(struct vnrx_cut *cut, const struct vnrx_run *run, uint16_t i, uint32_t need)
+{
+	VNRX_TRACK_UNDEFINED(run->base, run->size);
+	cut->next = run->base;
+	cut->dma = run->dma;
+	cut->run = i;
+#ifdef VNRX_POOL_DEBUG
+	cut->left = need; /* one buffer per run, and nothing behind it */
+	VNRX_TRACK_NOACCESS(run->base + need, run->size - need);
+#else
+	cut->left = run->size;
+	(void)need;
+#endif
+}
+
+/* Puts `cut` at the start of a run in which `need` bytes can be cut; false = none to be had, and cut stays as it is. */
+static bool cut_renew(struct vnetrx_pool *p, struct vnrx_cut *cut, uint32_t *hole, uint32_t need)
+{
+	struct vnrx_run *runs = p->pages.runs;
+	uint16_t         i = cut->run;
+
+	if (i == VNRX_RUN_NONE || !run_empty(&runs[i])) {
+		i = vnrx_pages_get(&p->pages, need);
+		if (i == VNRX_RUN_NONE)
+			return false;
+		*hole += cut->left;
+	}
+	cut_start(cut, &runs[i], i, need);
+	return true;
+}
+
+/* The ring goes before small packets: it takes over their run when that is empty. */
+static VNRX_COLD bool cut_take_over(struct vnetrx_pool *p, uint32_t need)
+{
+	uint16_t i = p->copy.run;
+
+	if (i == VNRX_RUN_NONE || !run_empty(&p->pages.runs[i]))
+		return false;
+	p->copy.run = VNRX_RUN_NONE;
+	p->copy.left = 0;
+	p->hole += p->cut.left;
+	cut_start(&p->cut, &p->pages.runs[i], i, need);
+	return true;
+}
+
+static bool ring_renew(struct vnetrx_pool *p, uint32_t need)
+{
+	return cut_renew(p, &p->cut, &p->hole, need) || cut_take_over(p, need);
+}
+
+/* No run: from here on a thread that frees wakes the host, and what was freed just before is looked for once more. */
+static VNRX_COLD bool ring_retry(struct vnetrx_pool *p, uint32_t need)
+{
+	vnrx_pool_set_short(p, true);
+	return vnetrx_pool_collect(p) != 0u && ring_renew(p, need);
+}
+
+/* Lends recycled buffers, oldest first. */
+static unsigned lend_again(struct vnetrx_pool *p, struct vnetrx_buf *bufs, unsigned n)
+{
+	struct vnrx_slot *slots = p->slots;
+	uint16_t          id = p->recycled_first;
+	unsigned          i;
+
+	if (n > p->recycled)
+		n = p->recycled;
+	for (i = 0; i < n; i++) {
+		struct vnrx_slot *slot = &slots[id];
+
+		slot->state = VNRX_SLOT_LENT;
+		bufs[i] = (struct vnetrx_buf){ slot->addr, slot->dma, slot->len, id };
+		id = slot->next;
+	}
+	p->recycled -= n;
+	p->recycled_first = id;
+	return n;
+}
+
+/* Cuts up to n buffers of len bytes from the run at hand, which has room for at least one. What is left when no other
+ * of the same length fits goes to the last: to the device with it, or only on its bill. */
+static unsigned carve(struct vnetrx_pool *p, uint32_t len, struct vnetrx_buf *bufs, unsigned n)
+{
+	struct vnrx_slot *slots = p->slots;
+	uint16_t         *ids = p->ids + p->ids_free;
+	struct vnrx_cut   cut = p->cut;
+	uint32_t          headroom = p->headroom, fixed = p->fixed;
+	uint32_t          whole = headroom + len, left = cut.left, hole = p->hole;
+	unsigned          i;
+
+	for (i = 0; i < n && left >= whole; i++) {
+		uint32_t          take = left - whole < whole ? left : whole;
+		uint32_t          id = *--ids;
+		struct vnrx_slot *slot = &slots[id];
+
+		slot->addr = cut.next + headroom;
+		slot->dma = cut.dma + headroom;
+		slot->len = fixed != 0u ? len : take - headroom;
+		slot->truesize = take + hole;
+		slot->run = cut.run;
+		slot->state = VNRX_SLOT_LENT;
+		bufs[i] = (struct vnetrx_buf){ slot->addr, slot->dma, slot->len, id };
+		cut.next += take;
+		cut.dma += take;
+		left -= take;
+		hole = 0;
+	}
+	p->carved_bytes += p->hole + (cut.left - left);
+	p->carved += i;
+	p->pages.runs[cut.run].posted = (uint16_t)(p->pages.runs[cut.run].posted + i);
+	p->ids_free -= i;
+	p->hole = 0;
+	p->cut.next = cut.next;
+	p->cut.dma = cut.dma;
+	p->cut.left = left;
+	if (left == 0u)
+		p->cut.run = VNRX_RUN_NONE;
+	return i;
+}
+
+unsigned vnetrx_pool_get(struct vnetrx_pool *pool, uint32_t len, struct vnetrx_buf *bufs, unsigned n)
+{
+	uint32_t want, whole;
+	unsigned i, end;
+
+	VNRX_ASSERT(len != 0u && len <= pool->len_max);
+	want = len != 0u && len < pool->len_max ? vnrx_align_up(len, pool->align) : pool->len_max;
+	whole = pool->headroom + want;
+	i = lend_again(pool, bufs, n);
+	end = n - i < pool->ids_free ? n : i + pool->ids_free;
+	while (i < end) {
+		if (pool->cut.left < whole && !ring_renew(pool, whole) && !ring_retry(pool, whole))
+			return i;
+		i += carve(pool, want, bufs + i, end - i);
+	}
+	if (VNRX_LOAD_RELAXED(&pool->is_short) != 0 && i == n)
+		vnrx_pool_set_short(pool, false);
+	return i;
+}
+
+unsigned vnetrx_pool_put(struct vnetrx_pool *pool, const uint32_t *ids, unsigned n)
+{
+	unsigned i, taken = 0;
+
+	for (i = 0; i < n; i++) {
+		struct vnrx_slot *slot = vnrx_slot_lent(pool, ids[i]);
+
+		if (slot == NULL)
+			continue;
+		vnrx_slot_put(pool, slot, ids[i]);
+		taken++;
+	}
+	return taken;
+}
+
+unsigned vnetrx_pool_reclaim(struct vnetrx_pool *pool)
+{
+	unsigned taken = 0;
+	uint32_t id;
+
+	for (id = 0; id < pool->slots_num; id++)
+		taken += vnetrx_pool_put(pool, &id, 1);
+	return taken;
+}
+
+uint8_t *vnrx_pool_copy_room(struct vnetrx_pool *pool, uint32_t len, uint16_t *run, uint32_t *truesize)
+{
+	uint32_t whole = vnrx_align_up(pool->headroom + len, VNRX_CACHE_LINE);
+	uint8_t *room;
+
+	if (pool->copy.left < whole && !cut_renew(pool, &pool->copy, &pool->copy_hole, whole))
+		return NULL;
+	room = pool->copy.next;
+	*run = pool->copy.run;
+	*truesize = whole + pool->copy_hole;
+	pool->copy_hole = 0;
+	pool->copy.next += whole;
+	pool->copy.left -= whole;
+	if (pool->copy.left == 0u)
+		pool->copy.run = VNRX_RUN_NONE;
+	vnrx_run_hold(pool, *run);
+	VNRX_TRACK_UNDEFINED(room, whole);
+	return room + pool->headroom;
+}
+
+void vnrx_pool_run_idle(struct vnetrx_pool *pool, uint16_t run)
+{
+	struct vnrx_run *r = &pool->pages.runs[run];
+
+	pool->pages.pinned_bytes -= r->size;
+	if (r->posted != 0u)
+		return;
+	if (run == pool->copy.run)
+		cut_start(&pool->copy, r, run, r->size); /* from its start again: those bytes are in the cache */
+	else if (run != pool->cut.run)
+		vnrx_pages_put(&pool->pages, run);
+	if (VNRX_LOAD_RELAXED(&pool->is_short) != 0)
+		pool->wake_due = 1;
+}
+
+unsigned vnetrx_pool_pkts_free(const struct vnetrx_pool *pool)
+{
+	return pool->pkts_free;
+}
+
+void vnetrx_pool_read_stats(const struct vnetrx_pool *pool, struct vnetrx_pool_stats *stats)
+{
+	const struct vnrx_pages *pg = &pool->pages;
+
+	stats->runs = pg->owned;
+	stats->run_bytes = pg->run_bytes;
+	stats->pinned_bytes = pg->pinned_bytes;
+	stats->bufs_lent = pool->slots_num - pool->ids_free - pool->recycled;
+	stats->bufs_recycled = pool->recycled;
+	stats->pkts_used = pool->pkts_num - pool->pkts_free;
+	stats->run_allocs = pg->run_allocs;
+	stats->run_frees = pg->run_frees;
+	stats->run_fails = pg->run_fails;
+	stats->carved = pool->carved;
+	stats->carved_bytes = pool->carved_bytes;
+	stats->claimed = pool->carved - stats->bufs_lent - stats->bufs_recycled; /* the rest of what was carved */
+	stats->put_back = pool->put_back;
+	stats->copies = pool->copies;
+	stats->copy_fails = pool->copy_fails;
+	stats->frags_freed = pool->frags_freed;
+	stats->pkts_remote = pool->pkts_remote;
+}

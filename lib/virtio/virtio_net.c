@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the header says alone is checked here; lengths against the packet are checked by merge. */
+#include "vnetrx/virtio_net.h"
+
+#include "../wire.h"
+
+#define HDR_MRG    12u /* has num_buffers        */
+#define HDR_HASH   20u /* has the hash           */
+#define HDR_TUNNEL 24u /* has the tunnel offsets */
+#define HDR_LEGACY 10u
+
+#define OFF_GSO_SIZE    4u
+#define OFF_CSUM_START  6u
+#define OFF_CSUM_OFFSET 8u
+#define OFF_NUM_BUFFERS 10u
+#define OFF_HASH        12u
+#define OFF_HASH_TYPE   16u
+#define OFF_OUTER_TH    20u
+#define OFF_INNER_NH    22u
+
+#define F_NEEDS_CSUM  1u
+#define F_DATA_VALID  2u
+#define F_RSC_INFO    4u
+#define F_TUNNEL_CSUM 8u
+
+#define TUNNEL_BITS   (VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6)
+#define GSO_SIZE_NONE 0xffffu /* reserved by hosts as "cut at fragments" */
+#define TCP_CSUM_OFF  16u
+#define UDP_CSUM_OFF  6u
+
+/* The header, once, in host order. */
+struct fields {
+	const uint8_t *hdr;
+	uint32_t flags;
+	uint32_t base;   /* gso_type without its modifier bits */
+	uint32_t tunnel; /* the tunnel bits of gso_type        */
+	uint32_t ecn;
+	uint32_t gso_size;
+	uint32_t csum_start;
+	uint32_t csum_offset;
+};
+
+static struct fields fields_read(const uint8_t *hdr, uint32_t features)
+{
+	struct fields f;
+
+	f.hdr = hdr;
+	f.flags = hdr[0] & (F_NEEDS_CSUM | F_DATA_VALID);
+	if ((features & VNETRX_VIRTIO_RSC_EXT) != 0u)
+		f.flags |= hdr[0] & F_RSC_INFO;
+	if ((features & VNETRX_VIRTIO_TUNNEL) != 0u)
+		f.flags |= hdr[0] & F_TUNNEL_CSUM;
+	f.ecn = hdr[1] & VNETRX_GSO_ECN;
+	f.tunnel = hdr[1] & TUNNEL_BITS;
+	f.base = hdr[1] & ~(VNETRX_GSO_ECN | TUNNEL_BITS);
+	f.gso_size = vnrx_le16(hdr + OFF_GSO_SIZE);
+	f.csum_start = vnrx_le16(hdr + OFF_CSUM_START);
+	f.csum_offset = vnrx_le16(hdr + OFF_CSUM_OFFSET);
+	return f;
+}
+
+static bool is_tcp(const struct fields *f)
+{
+	return f->base == VNETRX_GSO_TCPV4 || f->base == VNETRX_GSO_TCPV6;
+}
+
+static uint32_t l3_min(bool ipv6)
+{
+	return ipv6 ? VNRX_IPV6_HDR : VNRX_IPV4_HDR;
+}
+
+static bool tunnel_ok(const struct fields *f, uint32_t hdr_len, uint32_t features)
+{
+	uint32_t outer_th, inner_nh;
+
+	if ((features & VNETRX_VIRTIO_TUNNEL) == 0u || hdr_len < HDR_TUNNEL)
+		return false;
+	if (f->tunnel == TUNNEL_BITS || f->base == VNETRX_GSO_NONE || f->base == VNETRX_GSO_UDP)
+		return false;
+	if ((f->flags & F_NEEDS_CSUM) == 0u || (f->flags & F_DATA_VALID) != 0u)
+		return false;
+	outer_th = vnrx_le16(f->hdr + OFF_OUTER_TH);
+	inner_nh = vnrx_le16(f->hdr + OFF_INNER_NH);
+	if (outer_th < VNRX_ETH_HDR + l3_min(f->tunnel == VNETRX_GSO_TUNNEL_IPV6))
+		return false;
+	if (inner_nh < outer_th + VNRX_UDP_HDR)
+		return false;
+	return f->csum_start >= inner_nh + l3_min(f->base == VNETRX_GSO_TCPV6);
+}
+
+/* The segmentation fields of a packet that has a gso_type. */
+static bool gso_ok(const struct fields *f)
+{
+	bool needs_csum = (f->flags & F_NEEDS_CSUM) != 0u;
+
+	if (!is_tcp(f) && f->base != VNETRX_GSO_UDP && f->base != VNETRX_GSO_UDP_L4)
+		return false;
+	if (f->ecn != 0u && !is_tcp(f))
+		return false;
+	if (f->gso_size == GSO_SIZE_NONE || (f->gso_size == 0u && (f->flags & F_RSC_INFO) == 0u))
+		return false;
+	if (is_tcp(f) && needs_csum && f->csum_offset != TCP_CSUM_OFF)
+		return false;
+	if (f->base == VNETRX_GSO_UDP_L4 && (!needs_csum || f->csum_offset != UDP_CSUM_OFF))
+		return false;
+	return true;
+}
+
+static bool csum_ok(const struct fields *f)
+{
+	if ((f->flags & F_RSC_INFO) != 0u)
+		return (f->flags & F_NEEDS_CSUM) == 0u && is_tcp(f); /* the counters lie in the checksum fields */
+	if ((f->flags & F_NEEDS_CSUM) == 0u)
+		return true;
+	if ((f->flags & F_TUNNEL_CSUM) != 0u && f->tunnel == 0u)
+		return false;
+	return f->csum_start >= VNRX_ETH_HDR + l3_min(f->base == VNETRX_GSO_TCPV6);
+}
+
+static void meta_csum(const struct fields *f, struct vnetrx_meta *meta)
+{
+	if ((f->flags & F_NEEDS_CSUM) != 0u) {
+		meta->flags |= VNETRX_PKT_PARTIAL;
+		meta->csum_start = (uint16_t)f->csum_start;
+		meta->csum_offset = (uint16_t)f->csum_offset;
+	} else if ((f->flags & F_DATA_VALID) != 0u) {
+		meta->flags |= VNETRX_PKT_CSUM_OK;
+	}
+}
+
+static void meta_gso(const struct fields *f, struct vnetrx_meta *meta)
+{
+	meta->gso_type = f->hdr[1];
+	meta->gso_size = (uint16_t)f->gso_size;
+	if ((f->flags & F_RSC_INFO) != 0u) {
+		meta->segs = (uint16_t)f->csum_start;
+		if (f->gso_size == 0u)
+			meta->flags |= VNETRX_PKT_RSC;
+	}
+}
+
+static void meta_hash(const uint8_t *hdr, struct vnetrx_meta *meta)
+{
+	uint32_t type = vnrx_le16(hdr + OFF_HASH_TYPE);
+
+	if (type == 0u || type > UINT8_MAX)
+		return;
+	meta->flags |= VNETRX_PKT_HASH;
+	meta->hash_type = (uint8_t)type;
+	meta->hash = (uint32_t)vnrx_le16(hdr + OFF_HASH) | (uint32_t)vnrx_le16(hdr + OFF_HASH + 2u) << 16;
+}
+
+/* false = a count of 0 where it must not be. */
+static bool meta_nbufs(const uint8_t *hdr, uint32_t len, uint32_t features, struct vnetrx_meta *meta)
+{
+	uint16_t nbufs = 1;
+
+	if ((features & VNETRX_VIRTIO_MRG_RXBUF) != 0u && len >= HDR_MRG)
+		nbufs = vnrx_le16(hdr + OFF_NUM_BUFFERS);
+	meta->nbufs = nbufs != 0u ? nbufs : 1u;
+	return nbufs != 0u || (features & VNETRX_VIRTIO_TAP) != 0u;
+}
+
+int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
+                             struct vnetrx_meta *meta)
+{
+	const uint8_t *h = hdr;
+	struct fields  f;
+
+	meta->skip = (uint16_t)hdr_len;
+	if (!meta_nbufs(h, len, features, meta) || len < hdr_len || hdr_len < HDR_LEGACY)
+		return VNETRX_ERR_BAD;
+	f = fields_read(h, features);
+	if (!csum_ok(&f))
+		return VNETRX_ERR_BAD;
+	if (f.tunnel != 0u && !tunnel_ok(&f, hdr_len, features))
+		return VNETRX_ERR_BAD;
+	if (h[1] != VNETRX_GSO_NONE) {
+		if (!gso_ok(&f))
+			return VNETRX_ERR_BAD;
+		meta_gso(&f, meta);
+	}
+	meta_csum(&f, meta);
+	if ((features & VNETRX_VIRTIO_HASH_REPORT) != 0u && hdr_len >= HDR_HASH)
+		meta_hash(h, meta);
+	return VNETRX_OK;
+}
