@@ -36,21 +36,59 @@ int   memcmp(const void *a, const void *b, size_t n);
 
 #define VNRX_CACHE_LINE 64u
 
-/* Index of the lowest set bit; x is not 0. */
-static VNRX_INLINE unsigned vnrx_ctz64(uint64_t x)
+/* Index (0..7) of the lowest byte of x whose top bit is set; all other bits of x are 0, and x is not 0. */
+static VNRX_INLINE unsigned vnrx_low_byte(uint64_t x)
 {
-#ifdef VNRX_GNU
-	return (unsigned)__builtin_ctzll(x);
+#if defined(VNRX_GNU) && (defined(__x86_64__) || defined(__aarch64__))
+	return (unsigned)__builtin_ctzll(x) / 8u;
 #else
-	unsigned n = 0;
-
-	while ((x & 1u) == 0u) {
-		x >>= 1;
-		n++;
-	}
-	return n;
+	/* The lowest bit, moved down to 2^(8k), shifts the byte of value k to the top. */
+	return (unsigned)(((x & (0u - x)) / 128u * 0x0001020304050607u) / 0x0100000000000000u);
 #endif
 }
+
+/* Are len (>= 16) bytes at a and b equal where mask has one bits? Reads nothing past len: the last step overlaps. */
+#if defined(VNRX_GNU) && (defined(__SSE2__) || defined(__ARM_NEON))
+typedef uint64_t vnrx_vec __attribute__((vector_size(16)));
+
+static VNRX_INLINE bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
+{
+	uint32_t last = len - 16u;
+	uint32_t off = 0;
+	vnrx_vec differs = { 0, 0 };
+
+	for (;;) {
+		vnrx_vec va, vb, vm;
+
+		memcpy(&va, a + off, sizeof(va));
+		memcpy(&vb, b + off, sizeof(vb));
+		memcpy(&vm, mask + off, sizeof(vm));
+		differs |= (va ^ vb) & vm;
+		if (off == last)
+			return (differs[0] | differs[1]) == 0u;
+		off = off + 16u < last ? off + 16u : last;
+	}
+}
+#else
+static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
+{
+	uint32_t last = len - 8u;
+	uint32_t off = 0;
+	uint64_t differs = 0;
+
+	for (;;) {
+		uint64_t wa, wb, wm;
+
+		memcpy(&wa, a + off, sizeof(wa));
+		memcpy(&wb, b + off, sizeof(wb));
+		memcpy(&wm, mask + off, sizeof(wm));
+		differs |= (wa ^ wb) & wm;
+		if (off == last)
+			return differs == 0u;
+		off = off + 8u < last ? off + 8u : last;
+	}
+}
+#endif
 
 /*
  * Atomics, for the return list and the statistics only. Word-sized loads and stores need no library support anywhere;

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Adding words of any width with end-around carry gives the same 16-bit sum, so the loop adds 8-byte words in four
+ * independent chains: as fast as vectors at plain -O2, and the same on every machine.
+ */
+#include "csum.h"
+
+/* s + w, the carry added back. */
+static VNRX_INLINE uint64_t add_carry(uint64_t s, uint64_t w)
+{
+	s += w;
+	return s + (s < w ? 1u : 0u);
+}
+
+static VNRX_INLINE uint16_t fold64(uint64_t s)
+{
+	uint64_t half = s % 4294967296u + s / 4294967296u; /* at most 33 bits */
+
+	half = half % 65536u + half / 65536u; /* at most 18 bits */
+	return vnrx_fold((uint32_t)half);
+}
+
+/* The last 0..7 bytes as one word, zeros behind them. */
+static uint64_t tail_word(const uint8_t *p, uint32_t len)
+{
+	uint64_t w = 0;
+
+	memcpy(&w, p, len);
+	return w;
+}
+
+uint16_t vnrx_sum(const uint8_t *p, uint32_t len)
+{
+	uint64_t a = 0, b = 0, c = 0, d = 0;
+	uint32_t off = 0;
+
+	for (; off + 32u <= len; off += 32u) {
+		a = add_carry(a, vnrx_load64(p + off));
+		b = add_carry(b, vnrx_load64(p + off + 8u));
+		c = add_carry(c, vnrx_load64(p + off + 16u));
+		d = add_carry(d, vnrx_load64(p + off + 24u));
+	}
+	for (; off + 8u <= len; off += 8u)
+		a = add_carry(a, vnrx_load64(p + off));
+	if (off < len)
+		b = add_carry(b, tail_word(p + off, len - off));
+	return fold64(add_carry(add_carry(a, b), add_carry(c, d)));
+}
+
+uint16_t vnrx_sum_pkt(const struct vnetrx_pkt *pkt, uint32_t off, uint32_t len)
+{
+	uint16_t sum = 0;
+	uint32_t done = 0;
+
+	for (; pkt != NULL && done < len; pkt = pkt->chain) {
+		uint32_t n;
+		uint16_t part;
+
+		if (off >= pkt->frag_len) {
+			off -= pkt->frag_len;
+			continue;
+		}
+		n = pkt->frag_len - off;
+		if (n > len - done)
+			n = len - done;
+		part = vnrx_sum(pkt->data + off, n);
+		sum = vnrx_sum_add(sum, done % 2u == 0u ? part : vnrx_sum_swap(part));
+		done += n;
+		off = 0;
+	}
+	return sum;
+}
+
+uint16_t vnrx_sum_pseudo(const uint8_t *l3, unsigned version, uint32_t proto, uint32_t len)
+{
+	uint8_t rest[8];
+	uint16_t sum;
+
+	if (version == 4u)
+		sum = vnrx_sum(l3 + VNRX_IPV4_SRC, 8u);
+	else
+		sum = vnrx_sum(l3 + VNRX_IPV6_SRC, 32u);
+	vnrx_put_be32(rest, len);
+	vnrx_put_be32(rest + 4, proto);
+	return vnrx_sum_add(sum, vnrx_sum(rest, 8u));
+}
+
+uint16_t vnrx_sum_ipv4(const uint8_t *l3)
+{
+	uint64_t s = add_carry(vnrx_load64(l3), vnrx_load64(l3 + 8));
+
+	return fold64(add_carry(s, vnrx_load32(l3 + 16)));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The receive queue's state, shared by the pipeline (rxq.c), its set-up (rxq_config.c) and its statistics (rxq_stats.c). */
+#ifndef VNRX_QUEUE_H
+#define VNRX_QUEUE_H
+
+#include "vnetrx/rxq.h"
+
+#include "compiler.h"
+
+/* Completions taken, packets handed up and buffers posted at once. */
+#define VNRX_BATCH 64u
+
+/* Counters as words that any machine loads and stores in one piece. */
+#define VNRX_STATS_WORDS (sizeof(struct vnetrx_rxq_stats) / sizeof(size_t))
+
+/* The copy of the counters that other threads read: seq is odd while it is written. */
+struct vnrx_shared_stats {
+	uint32_t seq;
+	size_t   words[VNRX_STATS_WORDS];
+};
+
+struct vnetrx_rxq {
+	struct vnetrx_dev_ops  dev_ops;
+	struct vnetrx_host_ops host_ops;
+	void                  *dev;
+	void                  *host;
+	struct vnetrx_pool    *pool;
+	struct vnetrx_merge   *merge;
+	struct vnetrx_gro     *gro;  /* NULL: VNETRX_RXQ_GRO_OFF                                */
+	struct vnetrx_sizer    sizer;
+	struct vnetrx_pktq     fifo; /* finished packets the host has not taken yet             */
+	uint32_t  ring_size;
+	bool      is_short;          /* fewer than ring_size buffers posted                     */
+	bool      is_broken;
+	bool      flush_each;        /* gro_timeout_ns 0: complete() empties GRO                */
+	vnetrx_ns retry_ns;
+	vnetrx_ns retry_at;          /* when a short ring tries again                           */
+	vnetrx_ns timer;             /* the deadline the host was told last                     */
+	vnetrx_ns clock;             /* the latest `now`                                        */
+	struct vnetrx_queue_stats stats;
+	struct vnrx_shared_stats  shared;
+};
+
+/* Copies the counters to where other threads read them. At the end of each call that changed them. */
+void vnrx_rxq_publish(struct vnetrx_rxq *q);
+
+#endif

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Stages: what tests/run.sh and tests/ports.sh run, log, time and count. Sourced, at the top of the project.
+#
+#	stage NAME FUNCTION ARG...   runs it with `set -e`, output in build/log/NAME.log, and prints one line
+#	counted FILE                 inside a stage: adds the cases of a testlog.json to the stage
+#	counted_lines < OUTPUT       inside a stage: adds lines "ok ...", "not ok ...", "skip ..."
+#	total                        prints the sum of all stages since clear_stages; false when something failed
+
+logs=build/log
+
+clear_stages()
+{
+	mkdir -p "$logs"
+	rm -f "$logs"/*.count "$logs"/*.log
+}
+
+stage()
+{
+	stage_name=$1
+	shift
+	stage_from=$(date +%s)
+	: >"$logs/$stage_name.count"
+	(
+		set -e
+		"$@"
+	) >"$logs/$stage_name.log" 2>&1
+	stage_result=$?
+	# A stage that ended wrongly without a failed case (it did not build, say) is a failure of its own; so is one
+	# that counted nothing.
+	if sums=$(sum_of "$logs/$stage_name.count") && { [ $stage_result != 0 ] || [ "$sums" = '0 0 0' ]; }; then
+		echo '0 1 0' >>"$logs/$stage_name.count"
+	fi
+	sums=$(sum_of "$logs/$stage_name.count") || {
+		echo "---- $stage_name failed; end of $logs/$stage_name.log:"
+		tail -n 60 "$logs/$stage_name.log"
+		echo "----"
+	}
+	# shellcheck disable=SC2086 # three numbers
+	printf '%-14s %s  (%d s)\n' "$stage_name" "$(in_words $sums)" $(($(date +%s) - stage_from))
+}
+
+# "PASSED FAILED SKIPPED" of count files; false when something failed.
+sum_of()
+{
+	cat "$@" | awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0; exit f > 0 }'
+}
+
+in_words()
+{
+	if [ "$3" = 0 ]; then
+		echo "$1 passed, $2 failed"
+	else
+		echo "$1 passed, $2 failed, $3 skipped"
+	fi
+}
+
+counted()
+{
+	python3 tests/count.py "$1" >>"$logs/$stage_name.count"
+}
+
+counted_lines()
+{
+	python3 tests/count.py - >>"$logs/$stage_name.count"
+}
+
+total()
+{
+	sums=$(sum_of "$logs"/*.count)
+	total_result=$?
+	# shellcheck disable=SC2086 # three numbers
+	in_words $sums
+	return $total_result
+}
+
+# configure DIR OPTION...: a build directory with these options and the $CC of now; keeps one that has them already.
+configure()
+{
+	dir=$1
+	shift
+	options="${CC:-cc} $*"
+	if [ -f "$dir/build.ninja" ] && [ "$(cat "$dir/options" 2>/dev/null)" = "$options" ]; then
+		return 0
+	fi
+	rm -rf "$dir"
+	meson setup "$dir" -Dwerror=true "$@"
+	echo "$options" >"$dir/options"
+}
+
+# test_in DIR ARG...: builds and runs the tests there; ARG... goes to `meson test`.
+test_in()
+{
+	dir=$1
+	shift
+	rm -f "$dir"/meson-logs/testlog*.json
+	result=0
+	meson test -C "$dir" --print-errorlogs "$@" || result=$?
+	# With --wrap the log's name ends in the wrapper's.
+	for testlog in "$dir"/meson-logs/testlog*.json; do
+		counted "$testlog"
+	done
+	return $result
+}

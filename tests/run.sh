@@ -1,0 +1,232 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# All tests; installs what they need. `sh tests/run.sh --help` says more.
+# shellcheck disable=SC2086 # $base and $units are lists of words
+
+usage()
+{
+	cat <<'END'
+sh tests/run.sh [SUITE] [--no-install]
+
+(none)        unit tests with gcc and clang, in a release build, under Valgrind, with sanitizers; the corpora
+              of the fuzzers; hygiene checks
+quick         builds and runs the unit tests with gcc only
+laws          random streams against the model and the laws, hostile devices: many more than by default
+ports         unit tests on armhf, aarch64 and s390x (big-endian) in emulation; symbols there and on riscv64
+fuzz MINUTES  each fuzzer for so long
+hygiene       the hygiene checks alone
+
+--no-install  fail instead of installing Debian packages
+VNETRX_COUNT  how many random streams `laws` tries
+
+Logs are in build/log. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
+END
+}
+
+cd "$(dirname "$0")/.." || exit 2
+. scripts/packages.sh
+. tests/lib.sh
+
+suite=
+minutes=
+for arg in "$@"; do
+	case $suite,$arg in
+	*,-h | *,--help) usage; exit 0 ;;
+	*,--no-install) forbid_install ;;
+	,quick | ,laws | ,ports | ,fuzz | ,hygiene) suite=$arg ;;
+	fuzz,[1-9] | fuzz,[1-9][0-9] | fuzz,[1-9][0-9][0-9] | fuzz,[1-9][0-9][0-9][0-9]) minutes=$arg ;;
+	*) echo "unknown argument: $arg" >&2; usage >&2; exit 2 ;;
+	esac
+done
+if [ "$suite" = fuzz ] && [ -z "$minutes" ]; then
+	echo "fuzz needs the MINUTES for each fuzzer, 1 to 9999" >&2
+	exit 2
+fi
+
+base='gcc libc6-dev meson ninja-build pkgconf|pkg-config libcmocka-dev libpcap-dev'
+memcheck='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect,possible'
+
+# What `meson test` may be asked for.
+units='--suite unit --suite fuzz'
+
+on_gcc()
+{
+	CC=gcc configure build/gcc -Dchecks=full
+	test_in build/gcc $units
+}
+
+on_clang()
+{
+	CC=clang configure build/clang -Dchecks=full
+	test_in build/clang $units
+}
+
+on_release()
+{
+	CC=gcc configure build/release --buildtype=release -Doptimization=2
+	test_in build/release $units
+}
+
+on_sanitizers()
+{
+	CC=gcc configure build/sanitizers -Dchecks=full -Db_sanitize=address,undefined \
+		-Dc_args=-fno-sanitize-recover=all
+	test_in build/sanitizers $units
+}
+
+# In the gcc build, so after it.
+on_valgrind()
+{
+	test_in build/gcc $units --wrap="$memcheck" --timeout-multiplier=10
+}
+
+on_pool_debug()
+{
+	CC=gcc configure build/pool-debug -Dpool_debug=true -Dchecks=full -Dexamples=false -Dbenches=false
+	test_in build/pool-debug $units --wrap="$memcheck" --timeout-multiplier=10
+}
+
+# Prints the script's figures and counts its checks.
+hygiene()
+{
+	sh "tests/hygiene/$1.sh" >"$logs/hygiene-$1.out" || result=$?
+	cat "$logs/hygiene-$1.out"
+	counted_lines <"$logs/hygiene-$1.out"
+	return "${result:-0}"
+}
+
+all_hygiene()
+{
+	for script in tests/hygiene/*.sh; do
+		name=$(basename "$script" .sh)
+		[ "$name" = lib ] || stage "$name" hygiene "$name"
+	done
+}
+
+# law PROGRAM ARG...: one program, its cases counted.
+law()
+{
+	result=0
+	CMOCKA_MESSAGE_OUTPUT=TAP "$@" >"$logs/$stage_name.tap" || result=$?
+	cat "$logs/$stage_name.tap"
+	counted_lines <"$logs/$stage_name.tap"
+	return $result
+}
+
+
+build_laws()
+{
+	CC=gcc configure build/gcc -Dchecks=full
+	meson compile -C build/gcc
+	CC=gcc configure build/sanitizers -Dchecks=full -Db_sanitize=address,undefined \
+		-Dc_args=-fno-sanitize-recover=all
+	meson compile -C build/sanitizers
+	echo 'ok - built' | counted_lines
+}
+
+build_fuzzers()
+{
+	CC=clang configure build/fuzz -Dfuzz=true -Dchecks=full -Dexamples=false -Dbenches=false -Db_lundef=false \
+		-Db_sanitize=address,undefined -Dc_args='-fno-sanitize-recover=all -fsanitize=fuzzer-no-link'
+	meson compile -C build/fuzz
+	ls build/fuzz/tests/fuzz/fuzz_*[!p]
+	echo 'ok - built' | counted_lines
+}
+
+# New inputs go to build/fuzz/corpus, inputs that fail to build/fuzz/found.
+fuzz()
+{
+	name=${1##*/fuzz_}
+	corpus=build/fuzz/corpus/$name
+	mkdir -p "$corpus" build/fuzz/found
+	"$1" -max_total_time=$((minutes * 60)) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="build/fuzz/found/$name-" "$corpus" "tests/fuzz/corpus/$name"
+	echo "ok - $name" | counted_lines
+}
+
+# Every second fuzzer, from the $1-th on.
+fuzz_lane()
+{
+	number=0
+	for fuzzer in build/fuzz/tests/fuzz/fuzz_*; do
+		[ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
+		[ $((number % 2)) != "$1" ] || stage "fuzz-${fuzzer##*/fuzz_}" fuzz "$fuzzer"
+		number=$((number + 1))
+	done
+}
+
+# need and need_clang; that they could not install is a failure like any other.
+with()
+{
+	need "$@" || { echo '0 1 0' >"$logs/packages.count"; false; }
+}
+
+with_clang()
+{
+	need_clang || { echo '0 1 0' >"$logs/packages.count"; false; }
+}
+
+run_all()
+{
+	with $base valgrind g++ universal-ctags binutils && with_clang || return
+	echo "Two stages run at a time; logs are in $logs."
+	(
+		stage release on_release
+		stage gcc on_gcc
+		stage valgrind on_valgrind
+	) &
+	(
+		stage sanitizers on_sanitizers
+		stage clang on_clang
+		stage pool-debug on_pool_debug
+	) &
+	wait
+	all_hygiene
+}
+
+run_quick()
+{
+	with $base || return
+	stage gcc on_gcc
+}
+
+run_hygiene()
+{
+	with $base g++ universal-ctags binutils && with_clang || return
+	stage release on_release
+	all_hygiene
+}
+
+run_laws()
+{
+	with $base || return
+	VNETRX_COUNT=${VNETRX_COUNT:-1000000}
+	export VNETRX_COUNT
+	stage build build_laws
+	(
+		stage laws law build/gcc/tests/test_laws
+		stage model law build/gcc/tests/test_model
+	) &
+	stage faults law build/sanitizers/tests/test_faults
+	wait
+}
+
+run_fuzz()
+{
+	with $base && with_clang || return
+	stage build build_fuzzers
+	fuzz_lane 0 &
+	fuzz_lane 1
+	wait
+}
+
+run_ports()
+{
+	with $base binutils || return
+	. tests/ports.sh
+	ports
+}
+
+clear_stages
+"run_${suite:-all}"
+total

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "laws.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames.h"
+#include "reseg.h"
+#include "view.h"
+
+#define NONE 0xffffffffu
+#define HEADS 4096u
+
+struct law_in {
+	struct view view;
+	unsigned flags;
+	uint16_t vlan_tci, vlan_proto;
+	unsigned next;  /* of its flow */
+	bool     out;
+};
+
+struct law_flow {
+	unsigned first; /* oldest packet of the flow that has not come out, or NONE */
+	unsigned last;
+	unsigned any;   /* some packet of the flow */
+	unsigned next;  /* in the same head */
+};
+
+struct laws {
+	struct law_in   *in;
+	unsigned         n, cap;
+	struct law_flow *flow;
+	unsigned         nflows, flow_cap;
+	unsigned         head[HEADS];
+	unsigned        *portless;       /* numbers of those waiting that reached no ports */
+	unsigned         nportless, portless_cap;
+	unsigned         missing, joined;
+	unsigned         base;           /* all packets below have come out */
+	uint8_t         *cut;
+	char             text[256];
+};
+
+static void *grow(void *p, unsigned *cap, unsigned n, size_t size)
+{
+	if (n < *cap)
+		return p;
+	*cap = *cap == 0u ? 64u : *cap * 2u;
+	p = realloc(p, *cap * size);
+	if (p == NULL)
+		abort();
+	return p;
+}
+
+struct laws *laws_new(void)
+{
+	struct laws *laws = calloc(1, sizeof(*laws));
+
+	if (laws == NULL)
+		abort();
+	laws->cut = malloc(1u << 20);
+	if (laws->cut == NULL)
+		abort();
+	memset(laws->head, 0xff, sizeof(laws->head));
+	return laws;
+}
+
+void laws_free(struct laws *laws)
+{
+	for (unsigned i = 0; i < laws->n; i++)
+		free((void *)(uintptr_t)laws->in[i].view.bytes);
+	free(laws->in);
+	free(laws->flow);
+	free(laws->portless);
+	free(laws->cut);
+	free(laws);
+}
+
+/* Everything that reached no ports and shares an address pair is one flow; so is everything without addresses. */
+static bool same_queue(const struct view *a, const struct view *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == VIEW_PORTS)
+		return view_same_flow(a, b);
+	return a->kind == VIEW_OPAQUE || view_same_pair(a, b);
+}
+
+static unsigned hash(const struct view *v)
+{
+	unsigned h = (unsigned)v->kind;
+
+	if (v->kind == VIEW_OPAQUE)
+		return 0;
+	for (unsigned i = 0; i < 16u; i++)
+		h = h * 31u + v->src[i] * 7u + v->dst[i];
+	if (v->kind == VIEW_PORTS)
+		h = h * 31u + v->sport * 13u + v->dport + v->proto;
+	return h % HEADS;
+}
+
+static struct law_flow *find(struct laws *laws, const struct view *v)
+{
+	for (unsigned i = laws->head[hash(v)]; i != NONE; i = laws->flow[i].next) {
+		if (same_queue(&laws->in[laws->flow[i].any].view, v))
+			return &laws->flow[i];
+	}
+	return NULL;
+}
+
+static struct law_flow *add_flow(struct laws *laws, const struct view *v, unsigned number)
+{
+	struct law_flow *flow;
+
+	laws->flow = grow(laws->flow, &laws->flow_cap, laws->nflows, sizeof(*laws->flow));
+	flow = &laws->flow[laws->nflows];
+	flow->first = flow->last = NONE;
+	flow->any = number;
+	flow->next = laws->head[hash(v)];
+	laws->head[hash(v)] = laws->nflows++;
+	return flow;
+}
+
+unsigned laws_in(struct laws *laws, const struct law_pkt *pkt)
+{
+	uint8_t *copy = malloc(pkt->len + 1u);
+	struct law_flow *flow;
+	struct law_in *in;
+	unsigned number = laws->n;
+
+	if (copy == NULL)
+		abort();
+	memcpy(copy, pkt->bytes, pkt->len);
+	laws->in = grow(laws->in, &laws->cap, number, sizeof(*laws->in));
+	in = &laws->in[number];
+	memset(in, 0, sizeof(*in));
+	view_frame(&in->view, copy, pkt->len);
+	in->flags = pkt->flags;
+	in->vlan_tci = pkt->vlan_tci;
+	in->vlan_proto = pkt->vlan_proto;
+	in->next = NONE;
+	laws->n++;
+	laws->missing++;
+	flow = find(laws, &in->view);
+	if (flow == NULL)
+		flow = add_flow(laws, &in->view, number);
+	if (flow->first == NONE)
+		flow->first = number;
+	else
+		laws->in[flow->last].next = number;
+	flow->last = number;
+	if (in->view.kind == VIEW_PAIR) {
+		laws->portless = grow(laws->portless, &laws->portless_cap, laws->nportless, sizeof(unsigned));
+		laws->portless[laws->nportless++] = number;
+	}
+	return number;
+}
+
+static const char *broken(struct laws *laws, const char *what, unsigned number)
+{
+	if (number == NONE)
+		snprintf(laws->text, sizeof(laws->text), "%s", what);
+	else
+		snprintf(laws->text, sizeof(laws->text), "%s (packet %u of the input)", what, number);
+	return laws->text;
+}
+
+/* A younger packet of the pair must not come out before packet `number`, which came out now. */
+static const char *check_pair(struct laws *laws, unsigned number)
+{
+	const struct view *v = &laws->in[number].view;
+
+	for (unsigned i = 0; i < laws->nportless; i++) {
+		unsigned other = laws->portless[i];
+
+		if (other < number && view_same_pair(&laws->in[other].view, v))
+			return broken(laws, "law 2: overtakes a packet without ports of its addresses", other);
+	}
+	if (v->kind != VIEW_PAIR)
+		return NULL;
+	for (unsigned i = laws->base; i < number; i++) {
+		if (!laws->in[i].out && view_same_pair(&laws->in[i].view, v))
+			return broken(laws, "law 2: a packet without ports overtakes a packet of its addresses", i);
+	}
+	return NULL;
+}
+
+static const char *take(struct laws *laws, struct law_flow *flow)
+{
+	unsigned number = flow->first;
+	struct law_in *in = &laws->in[number];
+
+	flow->first = in->next;
+	in->out = true;
+	laws->missing--;
+	while (laws->base < laws->n && laws->in[laws->base].out)
+		laws->base++;
+	for (unsigned i = 0; i < laws->nportless; i++) {
+		if (laws->portless[i] == number) {
+			laws->portless[i] = laws->portless[--laws->nportless];
+			break;
+		}
+	}
+	return check_pair(laws, number);
+}
+
+static const char *compare(struct laws *laws, const struct law_in *in, unsigned number, const uint8_t *bytes, size_t len,
+                           bool merged)
+{
+	struct view v;
+	size_t want = view_trimmed(&in->view);
+	size_t from = (in->flags & LAW_SYNTH) != 0u ? in->view.l3 : 0u;
+	const uint8_t *ref = in->view.bytes;
+	uint8_t *fixed = NULL;
+	bool equal;
+
+	view_frame(&v, bytes, len);
+	if (view_trimmed(&v) != want)
+		return broken(laws, "law 1: length differs from the segment that came in", number);
+	if (merged && in->view.tcp && !in->view.l4_csum_ok) {
+		if ((in->flags & (LAW_CSUM_OK | LAW_PARTIAL)) == 0u)
+			return broken(laws, "law 1: a segment with a wrong checksum was merged", number);
+		fixed = malloc(want);
+		if (fixed == NULL)
+			abort();
+		memcpy(fixed, ref, want);
+		reseg_csum(fixed, want);
+		ref = fixed;
+	}
+	equal = memcmp(ref + from, bytes + from, want - from) == 0;
+	free(fixed);
+	return equal ? NULL : broken(laws, "law 1: bytes differ from the segment that came in", number);
+}
+
+static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const uint8_t *bytes, size_t len, bool merged)
+{
+	struct view v;
+	struct law_flow *flow;
+	struct law_in *in;
+	unsigned number;
+	const char *why;
+
+	view_frame(&v, bytes, len);
+	flow = find(laws, &v);
+	if (flow == NULL)
+		return broken(laws, "law 1: no packet of this flow ever came in", NONE);
+	if (flow->first == NONE)
+		return broken(laws, "law 1: more packets of this flow came out than in, see the packet before", flow->last);
+	number = flow->first;
+	in = &laws->in[number];
+	why = compare(laws, in, number, bytes, len, merged);
+	if (why == NULL && ((in->flags & LAW_VLAN) != (pkt->flags & LAW_VLAN) || in->vlan_tci != pkt->vlan_tci ||
+	                    in->vlan_proto != pkt->vlan_proto))
+		why = broken(laws, "law 1: stripped tag differs", number);
+	return why != NULL ? why : take(laws, flow);
+}
+
+/* The checksum field of a merged packet: the pseudo-header sum with PARTIAL, else right. */
+static const char *check_csum(struct laws *laws, const struct law_pkt *pkt)
+{
+	struct view v;
+
+	if ((pkt->flags & LAW_CSUM_ANY) != 0u)
+		return NULL;
+	view_frame(&v, pkt->bytes, pkt->len);
+	if ((pkt->flags & LAW_PARTIAL) != 0u) {
+		uint16_t sum = fr_pseudo(v.bytes + v.l3, FR_TCP, (uint32_t)(v.ip_end - v.l4));
+
+		return fr_get16(v.bytes + v.l4 + 16) == sum ? NULL :
+		       broken(laws, "law 1: checksum field of a merged packet is not its pseudo-header sum", NONE);
+	}
+	return v.l4_csum_ok ? NULL : broken(laws, "law 1: checksum of a merged packet is wrong", NONE);
+}
+
+const char *laws_out(struct laws *laws, const struct law_pkt *pkt, unsigned *first)
+{
+	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, pkt->segs, (pkt->flags & LAW_ID_FIXED) != 0u };
+	struct law_flow *flow;
+	struct view v;
+	const char *why;
+
+	view_frame(&v, pkt->bytes, pkt->len);
+	flow = find(laws, &v);
+	if (first != NULL)
+		*first = flow != NULL ? flow->first : NONE;
+	if ((pkt->flags & LAW_MERGED) == 0u)
+		return check_one(laws, pkt, pkt->bytes, pkt->len, false);
+	why = reseg_check(&r);
+	if (why != NULL)
+		return broken(laws, why, first != NULL ? *first : NONE);
+	why = check_csum(laws, pkt);
+	for (unsigned i = 0; why == NULL && i < pkt->segs; i++) {
+		size_t len = reseg_cut(&r, i, laws->cut);
+
+		why = check_one(laws, pkt, laws->cut, len, true);
+		laws->joined += i > 0u ? 1u : 0u;
+	}
+	return why;
+}
+
+unsigned laws_missing(const struct laws *laws)
+{
+	return laws->missing;
+}
+
+unsigned laws_oldest(const struct laws *laws)
+{
+	return laws->base;
+}
+
+void laws_forget(struct laws *laws)
+{
+	for (unsigned i = 0; i < laws->n; i++)
+		laws->in[i].out = true;
+	for (unsigned i = 0; i < laws->nflows; i++)
+		laws->flow[i].first = NONE;
+	laws->nportless = 0;
+	laws->missing = 0;
+	laws->base = laws->n;
+}
+
+unsigned laws_joined(const struct laws *laws)
+{
+	return laws->joined;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The oracle: GRO for TCP written from the rules, the slow and obvious way. Linear lists, one named field after the
+ * other, no code shared with the library.
+ *
+ * The model says, for the same calls, which packets leave in which call, of which segments each consists, and why it
+ * leaves. It says nothing about the order between flows.
+ */
+#ifndef TEST_MODEL_H
+#define TEST_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vnetrx/pkt.h"
+
+struct model_cfg {
+	unsigned flows;
+	unsigned segs_max;
+	uint32_t bytes_max;
+	uint64_t timeout_ns; /* 0 = none */
+	uint64_t hold_max_ns;
+};
+
+/* What is known about a packet beside its bytes: VNETRX_PKT_* and the fields that they make count. */
+struct model_meta {
+	uint32_t flags;
+	uint16_t vlan_tci, vlan_proto;
+	uint16_t gso_size;
+	uint32_t mark;
+};
+
+/* A packet that left. */
+struct model_out {
+	unsigned *members; /* numbers of its segments */
+	unsigned  n;
+	enum vnetrx_reason reason;
+};
+
+struct model;
+
+struct model *model_new(const struct model_cfg *cfg);
+void model_free(struct model *m);
+
+/* Packet `number` comes in at now; bytes stay the caller's and must not change. */
+void model_receive(struct model *m, unsigned number, const uint8_t *bytes, size_t len, const struct model_meta *meta,
+                   uint64_t now);
+void model_expire(struct model *m, uint64_t now);
+void model_flush(struct model *m);
+
+/* When the next held packet is due; VNETRX_NEVER = none held. */
+uint64_t model_deadline(const struct model *m);
+unsigned model_held(const struct model *m);
+
+/* Takes what left since the last call, sorted by first member; returns how many. Valid until the next call. */
+unsigned model_take(struct model *m, const struct model_out **out);
+
+#endif
