@@ -7,6 +7,7 @@
  */
 #include "queue.h"
 
+#include "buf/merge.h"
 #include "buf/pool.h"
 
 /* ---- buffers to the device ---- */

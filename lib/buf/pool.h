@@ -2,9 +2,9 @@
 /*
  * The pool from inside: what merge, rxq and the descriptors' free path do with it for every packet.
  *
- * Ids of buffers are slot numbers. A slot is free, lent or recycled; free ones are on a stack, recycled ones in a FIFO so
- * that neighbours that came back together go out together. Free descriptors are on a stack too: what was freed last is
- * still in the cache, and the ones to come can be prefetched.
+ * Ids of buffers are slot numbers. A slot is free, lent or recycled; free ones are on a stack, recycled ones in a
+ * FIFO so that neighbours that came back together go out together. Free descriptors are on a stack too: what was freed
+ * last is still in the cache, and the ones to come can be prefetched.
  */
 #ifndef VNRX_BUF_POOL_H
 #define VNRX_BUF_POOL_H
@@ -144,6 +144,12 @@ static VNRX_INLINE void vnrx_run_drop(struct vnetrx_pool *pool, uint16_t i)
 	VNRX_ASSERT(pool->pages.runs[i].held != 0u);
 	if (--pool->pages.runs[i].held == 0u)
 		vnrx_pool_run_idle(pool, i);
+}
+
+/* Buffers that are out: at the device, or about to be posted. */
+static VNRX_INLINE uint32_t vnrx_pool_lent(const struct vnetrx_pool *pool)
+{
+	return pool->slots_num - pool->ids_free - pool->recycled;
 }
 
 /* A descriptor with owner set and everything else as it was left; NULL = none free. */
