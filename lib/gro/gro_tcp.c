@@ -101,7 +101,8 @@ void vnrx_tcp_hold(const struct vnetrx_gro *gro, struct vnrx_flow *f, const stru
 	f->l3 = (uint8_t)d->l3;
 	f->l4 = (uint8_t)d->l4;
 	f->version = d->version;
-	f->shape = shape_of(d);
+	/* the short way compares bytes only: what the device took off or noted must not count */
+	f->shape = (seg->pkt->flags & (VNETRX_PKT_VLAN | VNETRX_PKT_MARK)) == 0u ? shape_of(d) : VNRX_SHAPE_NONE;
 	f->id_step = 0;
 	f->id_mode = VNRX_ID_SET;
 	if (d->version == 4u) {
