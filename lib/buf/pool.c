@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Invariant: free + lent + recycled slots == slots_num, and each run counts exactly its lent and recycled slots and its
- * fragments. Pieces are cut upwards from a run and never overlap; what one run loses at its end is the cost of a buffer.
+ * Invariant: free + lent + recycled slots == slots_num, and each run counts exactly its lent and recycled slots and
+ * its fragments. Pieces are cut upwards from a run and never overlap; what one run loses at its end is the cost of a
+ * buffer.
  */
 #include "pool.h"
 

@@ -2,9 +2,9 @@
 /*
  * The pool from inside: what merge, rxq and the descriptors' free path do with it for every packet.
  *
- * Ids of buffers are slot numbers. A slot is free, lent or recycled; free ones are on a stack, recycled ones in a FIFO so
- * that neighbours that came back together go out together. Free descriptors are on a stack too: what was freed last is
- * still in the cache, and the ones to come can be prefetched.
+ * Ids of buffers are slot numbers. A slot is free, lent or recycled; free ones are on a stack, recycled ones in a
+ * FIFO so that neighbours that came back together go out together. Free descriptors are on a stack too: what was freed
+ * last is still in the cache, and the ones to come can be prefetched.
  */
 #ifndef VNRX_BUF_POOL_H
 #define VNRX_BUF_POOL_H
