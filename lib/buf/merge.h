@@ -32,4 +32,13 @@ struct vnetrx_merge {
 	struct vnetrx_merge_stats stats;
 };
 
+/* Packets dropped so far, whatever the reason. */
+static inline uint64_t vnrx_merge_drops(const struct vnetrx_merge *merge)
+{
+	const struct vnetrx_merge_stats *s = &merge->stats;
+
+	return s->drop_error + s->drop_short + s->drop_long + s->drop_nbufs + s->drop_missing + s->drop_decode +
+	       s->drop_meta + s->drop_frame_long + s->drop_no_pkt;
+}
+
 #endif

@@ -146,6 +146,12 @@ static VNRX_INLINE void vnrx_run_drop(struct vnetrx_pool *pool, uint16_t i)
 		vnrx_pool_run_idle(pool, i);
 }
 
+/* Buffers that are out: at the device, or about to be posted. */
+static VNRX_INLINE uint32_t vnrx_pool_lent(const struct vnetrx_pool *pool)
+{
+	return pool->slots_num - pool->ids_free - pool->recycled;
+}
+
 /* A descriptor with owner set and everything else as it was left; NULL = none free. */
 static VNRX_INLINE struct vnetrx_pkt *vnrx_pkt_get(struct vnetrx_pool *pool)
 {
