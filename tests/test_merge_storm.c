@@ -90,7 +90,7 @@ static uint32_t seed_of_today(void)
 	const char *text = getenv("VNETRX_SEED");
 	uint32_t seed = text != NULL ? (uint32_t)strtoul(text, NULL, 0) : 20240607u;
 
-	print_message("seed %lu\n", (unsigned long)seed);
+	print_message("# seed %lu\n", (unsigned long)seed);
 	return seed;
 }
 
