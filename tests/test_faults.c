@@ -129,8 +129,8 @@ static void each_kind_of_fault_alone_leaves_the_path_working(void **state)
 	for (kind = 0; kind < FAULTY_KINDS_NUM; kind++) {
 		struct rig *r = rig_new(seed + kind);
 
-		faulty_set(r->faulty, (enum faulty_kind)kind, kind == FAULTY_REAP_BROKEN ? 20000u : 100000u);
-		for (i = 0; i < scaled(60u) + 10u; i++)
+		faulty_set(r->faulty, (enum faulty_kind)kind, 250000u);
+		for (i = 0; i < scaled(100u) + 10u; i++)
 			rig_step(r);
 		if (faulty_count(r->faulty, (enum faulty_kind)kind) == 0u && !RUNNING_ON_VALGRIND)
 			fail_msg("it never happened: %s", faulty_text(kind));

@@ -107,7 +107,8 @@ enum vnetrx_rxq_state vnetrx_rxq_state(const struct vnetrx_rxq *rxq);
 /* The length that the next new buffer gets, device header included. */
 uint32_t vnetrx_rxq_buf_len(const struct vnetrx_rxq *rxq);
 
-/* A consistent copy of all counters as of the end of the last call that changed them. From any thread. */
+/* A consistent copy of all counters as of the end of the last call that changed them; a poll that took less than its
+ * budget, but something, leaves that to the complete that follows it. From any thread. */
 void vnetrx_rxq_read_stats(const struct vnetrx_rxq *rxq, struct vnetrx_rxq_stats *stats);
 
 #ifdef __cplusplus

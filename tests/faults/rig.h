@@ -23,10 +23,11 @@ struct rig {
 	struct stream      stream;
 	bool               checking;   /* delivered packets must be the stream's next */
 	bool               need_kick;
+	bool               gro_off;
 	vnetrx_ns          now;
 	uint64_t           rng;
 	uint32_t           ring_size;
-	uint64_t           early_kept; /* packets that early kept */
+	uint64_t           uncounted;  /* packets delivered with an unknown number of segments, counted as one */
 	unsigned           lost;       /* frames in a row that the device had no room for */
 	/* packets on their way to being freed by the other thread */
 	pthread_t          thread;
