@@ -213,6 +213,24 @@ static int ended(struct pcap_in *in, int code, uint64_t start)
 	return -1;
 }
 
+/* Some cards and switches leave the frame check sequence (IEEE 802.3 3.2.9) at the end: a checksum, not content. Four
+ * last bytes that are the right CRC-32 of all others are one: chance says otherwise once in 2^32 frames. */
+static void strip_fcs(struct pcap_frame *frame)
+{
+#ifdef HAVE_ZLIB
+	const uint8_t *end = frame->data + frame->len;
+	uint32_t fcs;
+
+	if (frame->len < ETH_HDR + 4u)
+		return;
+	fcs = (uint32_t)end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 | (uint32_t)end[-1] << 24;
+	if (crc32(0, frame->data, frame->len - 4u) == fcs)
+		frame->len -= 4u;
+#else
+	(void)frame;
+#endif
+}
+
 int pcap_in_next(struct pcap_in *in, struct pcap_frame *frame)
 {
 	struct pcap_pkthdr *hdr;
@@ -231,6 +249,7 @@ int pcap_in_next(struct pcap_in *in, struct pcap_frame *frame)
 	if (in->link == DLT_EN10MB) {
 		frame->data = data;
 		frame->len = hdr->caplen;
+		strip_fcs(frame);
 	} else {
 		to_ethernet(in, data, hdr->caplen, frame);
 	}

@@ -118,8 +118,8 @@ enum vnetrx_verdict {
 
 /* Above: memory and delivery. */
 struct vnetrx_host_ops {
-	/* Required. `size` bytes (a power of two), aligned to size, contiguous for the device; *dma = the device's address
-	 * of the first byte. NULL = not now. */
+	/* Required. `size` bytes (a power of two), aligned to size, contiguous for the device; *dma = the device's
+	 * address of the first byte. NULL = not now. */
 	void *(*page_alloc)(void *host, size_t size, uint64_t *dma);
 
 	/* Required. Takes back what page_alloc gave. */
@@ -129,14 +129,16 @@ struct vnetrx_host_ops {
 	 * host's until vnetrx_pkt_free(). The rest stay and are offered again, in order. */
 	unsigned (*deliver)(void *host, struct vnetrx_pkt *const *pkts, unsigned n);
 
-	/* Optional. Looks at packets before GRO; verdict[i], preset to VNETRX_VERDICT_PASS, takes an enum vnetrx_verdict. */
+	/* Optional. Looks at packets before GRO; verdict[i], preset to VNETRX_VERDICT_PASS, takes an enum
+	 * vnetrx_verdict. */
 	void (*early)(void *host, struct vnetrx_pkt *const *pkts, unsigned n, uint8_t *verdict);
 
-	/* Optional. The deadline changed; VNETRX_NEVER = no timer needed. When it is reached, call vnetrx_rxq_expire(). */
+	/* Optional. The deadline changed; VNETRX_NEVER = no timer needed. When it is reached, call
+	 * vnetrx_rxq_expire(). */
 	void (*timer_set)(void *host, vnetrx_ns deadline);
 
-	/* Optional. A buffer came back while the ring was short: call vnetrx_rxq_fill() or poll soon, on the queue's thread.
-	 * The only op that may run on any thread. */
+	/* Optional. A buffer came back while the ring was short: call vnetrx_rxq_fill() or poll soon, on the queue's
+	 * thread. The only op that may run on any thread. */
 	void (*wake)(void *host);
 };
 

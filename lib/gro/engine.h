@@ -81,8 +81,8 @@ void vnrx_tcp_finish(const struct vnetrx_gro *gro, const struct vnrx_flow *f);
 /* Fills in the masks. */
 void vnrx_fast_init(struct vnetrx_gro *gro);
 
-/* Joins packets from pkts[i] on as long as each is a full, plain TCP segment of the given shape that continues a held
- * one; returns the index of the first that is not. */
+/* Joins or holds packets from pkts[i] on as long as each is a plain TCP segment of the given shape that continues a held
+ * one in full size, or belongs to a flow that is not in the table; returns the index of the first that is not. */
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape);
 
 /* ---- what the engine does for the short way ---- */

@@ -179,6 +179,22 @@ void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot)
 	t->held--;
 }
 
+void vnrx_flows_clear(struct vnrx_flows *t)
+{
+	struct vnrx_links *end = &t->links[t->sentinel];
+
+	for (uint32_t slot = end->first_next; slot != t->sentinel; slot = t->links[slot].first_next) {
+		const struct vnrx_links *l = &t->links[slot];
+
+		t->tags[slot / VNRX_WAYS] = 0;
+		if (l->pair_prev > t->sentinel)
+			t->pair[l->pair_prev - t->sentinel - 1u] = VNRX_FLOW_NONE;
+	}
+	end->seen_prev = end->seen_next = t->sentinel;
+	end->first_prev = end->first_next = t->sentinel;
+	t->held = 0;
+}
+
 void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now)
 {
 	struct vnrx_links *l = &t->links[slot];

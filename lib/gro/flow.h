@@ -152,6 +152,9 @@ void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, uint32_t hash, uint32_t
 /* Takes slot out of the table. */
 void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot);
 
+/* Takes all slots out. */
+void vnrx_flows_clear(struct vnrx_flows *t);
+
 /* Slot was joined at `now`: it becomes the youngest of by_seen. */
 void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now);
 

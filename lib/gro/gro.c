@@ -35,8 +35,8 @@ static void out(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, enum vnetrx_reas
 	vnetrx_pktq_add(q, pkt);
 }
 
-/* A held packet leaves. */
-static void leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
+/* Gives out what a slot holds; the slot stays in the table. */
+static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
 {
 	struct vnrx_flow *f = &gro->flows.flow[slot];
 	const struct vnrx_links *l = &gro->flows.links[slot];
@@ -46,8 +46,14 @@ static void leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reas
 	f->head->seen_last = l->seen;
 	if (f->segs > 1u)
 		vnrx_tcp_finish(gro, f);
-	vnrx_flows_del(&gro->flows, slot);
 	out(gro, f->head, reason, q);
+}
+
+/* A held packet leaves. */
+static void leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
+{
+	finish(gro, slot, reason, q);
+	vnrx_flows_del(&gro->flows, slot);
 }
 
 static void pass(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why, struct vnetrx_pktq *q)
@@ -218,7 +224,7 @@ static vnetrx_ns seen_at(struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt, v
 }
 
 /* The general way of one packet. Returns the shape to guess next. */
-static VNRX_COLD unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned guess,
+static unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned guess,
                                       struct vnetrx_pktq *q)
 {
 	uint8_t scratch[VNRX_HDR_MAX];
@@ -276,10 +282,16 @@ void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq
 
 void vnetrx_gro_flush(struct vnetrx_gro *gro, struct vnetrx_pktq *q)
 {
-	uint32_t slot;
+	struct vnrx_flows *t = &gro->flows;
+	uint32_t next;
 
-	while ((slot = vnrx_flows_oldest(&gro->flows)) != gro->flows.sentinel)
-		leave(gro, slot, VNETRX_LEFT_FLUSH, q);
+	for (uint32_t slot = vnrx_flows_oldest(t); slot != t->sentinel; slot = next) {
+		next = t->links[slot].first_next;
+		VNRX_PREFETCH(&t->flow[next]); /* the sentinel has none: a prefetch of any address is harmless */
+		VNRX_PREFETCH(&t->links[next]);
+		finish(gro, slot, VNETRX_LEFT_FLUSH, q);
+	}
+	vnrx_flows_clear(t);
 }
 
 vnetrx_ns vnetrx_gro_deadline(const struct vnetrx_gro *gro)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way of the common packet: a full segment, device-verified, in one piece, that continues a held packet.
+ * The short way of the common packet: a full segment, device-verified, in one piece, that continues a held packet or
+ * opens one in a free place.
  *
  * It guesses that the frame has the shape of the one before and lets one masked compare with the held packet's header
  * prove it: same length, same bytes but for id, sequence number and checksums, therefore the same headers at the same
@@ -47,17 +48,81 @@ static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t le
 	return differs == 0u;
 }
 
-/* The first record whose tag fits; the compare that follows proves or refutes it. */
-static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const uint8_t *data, const struct shape *shape)
+/* Where a frame's hash points. */
+struct place {
+	uint64_t addrs; /* hash of the addresses               */
+	uint32_t hash;
+	uint32_t set;
+};
+
+static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8_t *data, const struct shape *shape)
 {
-	uint64_t addrs = vnrx_hash_addrs(t, data + shape->l3, shape->version);
-	uint32_t hash = vnrx_hash_flow(t, addrs, vnrx_load32(data + shape->l4), VNRX_PROTO_TCP);
-	uint32_t set = vnrx_hash_set(t, hash);
-	uint64_t match = vnrx_tag_match(t->tags[set], vnrx_hash_tag(hash));
+	struct place p;
+
+	p.addrs = vnrx_hash_addrs(t, data + shape->l3, shape->version);
+	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + shape->l4), VNRX_PROTO_TCP);
+	p.set = vnrx_hash_set(t, p.hash);
+	return p;
+}
+
+/* The first record whose tag fits; the compare that follows proves or refutes it. */
+static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const struct place *p)
+{
+	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
 
 	if (match == 0u)
 		return NULL;
-	return &t->flow[set * VNRX_WAYS + vnrx_low_byte(match & (0u - match))];
+	return &t->flow[p->set * VNRX_WAYS + vnrx_low_byte(match & (0u - match))];
+}
+
+/* EtherTypes, IP version, protocol, lengths: is the frame of the shape that was guessed, and a plain data segment (ACK
+ * and nothing else) without padding? Returns its header length, or 0. */
+static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct shape *shape)
+{
+	const uint8_t *l3 = data + shape->l3;
+	uint32_t hdr_len = shape->l4 + data[shape->l4 + VNRX_TCP_DOFF] / 16u * 4u;
+
+	for (uint32_t off = VNRX_ETH_TYPE; off < shape->l3 - 2u; off += VNRX_VLAN_HDR) {
+		if (vnrx_be16(data + off) != VNRX_TYPE_8021Q && vnrx_be16(data + off) != VNRX_TYPE_8021AD)
+			return 0;
+	}
+	if (shape->version == 4u) {
+		if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV4 || l3[0] != 0x45u || l3[VNRX_IPV4_PROTO] != VNRX_PROTO_TCP ||
+		    vnrx_be16(l3 + VNRX_IPV4_LEN) != len - shape->l3 ||
+		    (vnrx_be16(l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u || vnrx_sum_ipv4(l3) != 0xffffu)
+			return 0;
+	} else if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV6 || l3[0] / 16u != 6u || l3[VNRX_IPV6_NEXT] != VNRX_PROTO_TCP ||
+	           vnrx_be16(l3 + VNRX_IPV6_LEN) != len - shape->l4) {
+		return 0;
+	}
+	if (data[shape->l4 + VNRX_TCP_FLAGS] != VNRX_TCP_ACKF || hdr_len < shape->l4 + VNRX_TCP_HDR || hdr_len >= len)
+		return 0;
+	return hdr_len;
+}
+
+/* Holds a packet whose flow is not in the table, where a place is free. */
+static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct place *p,
+                                               const struct shape *shape)
+{
+	struct vnrx_flows *t = &gro->flows;
+	uint64_t free_ways = ~t->tags[p->set] & VNRX_TAG_TOPS;
+	uint32_t hdr_len = plain_segment(pkt->data, pkt->frag_len, shape);
+	struct vnrx_seg seg;
+	uint32_t slot;
+
+	if (hdr_len == 0u || free_ways == 0u || t->held == t->held_max || pkt->frag_len - shape->l3 > gro->bytes_max)
+		return NULL;
+	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways & (0u - free_ways));
+	seg.pkt = pkt;
+	seg.hdr = pkt->data;
+	seg.d.l3 = shape->l3;
+	seg.d.l4 = shape->l4;
+	seg.d.payload = hdr_len;
+	seg.d.end = pkt->frag_len;
+	seg.d.version = (uint8_t)shape->version;
+	vnrx_tcp_hold(gro, &t->flow[slot], &seg);
+	vnrx_flows_add(t, slot, p->hash, vnrx_hash_pair(t, p->addrs), gro->clock);
+	return &t->flow[slot];
 }
 
 /* IPv4 id and header checksum of a segment whose other header words are equal. */
@@ -105,6 +170,7 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 {
 	const uint8_t *mask = gro->mask[shape.index].bits;
 	struct vnrx_flow *f = NULL;
+	unsigned first = i, opened = 0;
 
 	for (; i < n; i++) {
 		struct vnetrx_pkt *pkt = pkts[i];
@@ -115,9 +181,16 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 		if (VNRX_UNLIKELY(!plain(pkt, &shape)))
 			break;
 		if (f == NULL || !same_key(data + shape.addrs, f->hdr + shape.addrs, shape.key_len)) {
-			f = probe(&gro->flows, data, &shape);
-			if (f == NULL)
-				break;
+			struct place p = place_of(&gro->flows, data, &shape);
+
+			f = probe(&gro->flows, &p);
+			if (f == NULL) {
+				f = open_flow(gro, pkt, &p, &shape);
+				if (f == NULL)
+					break;
+				opened++;
+				continue;
+			}
 		}
 		if (f->len != pkt->frag_len || f->shape != shape.index ||
 		    !vnrx_masked_equal(data, f->hdr, mask, f->hdr_len))
@@ -133,6 +206,8 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 			id_advance(f, id);
 		link_segment(f, pkt);
 	}
+	gro->stats.joined += i - first - opened;
+	gro->stats.held_new += opened;
 	return i;
 }
 
@@ -145,30 +220,20 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape)
 {
-	unsigned end;
-
 	switch (shape) {
 	case 0:
-		end = run(gro, pkts, i, n, IPV4_SHAPE(0u));
-		break;
+		return run(gro, pkts, i, n, IPV4_SHAPE(0u));
 	case 1:
-		end = run(gro, pkts, i, n, IPV4_SHAPE(1u));
-		break;
+		return run(gro, pkts, i, n, IPV4_SHAPE(1u));
 	case 2:
-		end = run(gro, pkts, i, n, IPV4_SHAPE(2u));
-		break;
+		return run(gro, pkts, i, n, IPV4_SHAPE(2u));
 	case 3:
-		end = run(gro, pkts, i, n, IPV6_SHAPE(0u));
-		break;
+		return run(gro, pkts, i, n, IPV6_SHAPE(0u));
 	case 4:
-		end = run(gro, pkts, i, n, IPV6_SHAPE(1u));
-		break;
+		return run(gro, pkts, i, n, IPV6_SHAPE(1u));
 	default:
-		end = run(gro, pkts, i, n, IPV6_SHAPE(2u));
-		break;
+		return run(gro, pkts, i, n, IPV6_SHAPE(2u));
 	}
-	gro->stats.joined += end - i;
-	return end;
 }
 
 void vnrx_fast_init(struct vnetrx_gro *gro)

@@ -68,10 +68,14 @@ static uint32_t fast_max(const struct vnetrx_gro *gro, uint32_t ip_len, uint32_t
 	return by_segs < by_bytes ? (uint32_t)by_segs : by_bytes;
 }
 
-static uint8_t shape_of(const struct vnrx_dissect *d)
+/* The short way compares bytes only: where the device said more about the packet than that its checksum is right, the
+ * general way must look at each. */
+static uint8_t shape_of(const struct vnetrx_pkt *pkt, const struct vnrx_dissect *d)
 {
 	uint32_t tags = (d->l3 - VNRX_ETH_HDR) / VNRX_VLAN_HDR;
 
+	if ((pkt->flags & ~VNETRX_PKT_HASH) != VNETRX_PKT_CSUM_OK)
+		return VNRX_SHAPE_NONE;
 	if (d->version == 4u)
 		return (uint8_t)tags;
 	if (d->l4 == d->l3 + VNRX_IPV6_HDR)
@@ -101,7 +105,7 @@ void vnrx_tcp_hold(const struct vnetrx_gro *gro, struct vnrx_flow *f, const stru
 	f->l3 = (uint8_t)d->l3;
 	f->l4 = (uint8_t)d->l4;
 	f->version = d->version;
-	f->shape = shape_of(d);
+	f->shape = shape_of(seg->pkt, d);
 	f->id_step = 0;
 	f->id_mode = VNRX_ID_SET;
 	if (d->version == 4u) {

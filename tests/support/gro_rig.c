@@ -13,6 +13,8 @@
 
 #define PKTS_MAX 65536u
 
+bool gro_rig_verified;
+
 const char *reason_name(unsigned reason)
 {
 	static const char *const names[VNETRX_LEFT_NUM] = { "passed", "push", "short", "full", "next", "order",
@@ -179,11 +181,12 @@ void gro_rig_put(struct gro_rig *rig, struct vnetrx_pkt *pkt)
 void gro_rig_frame(struct gro_rig *rig, const struct frame *f)
 {
 	uint8_t *bytes = malloc(FRAME_MAX);
+	bool verified = gro_rig_verified && !f->bad_l4_csum && f->proto == FR_TCP;
 	size_t len;
 
 	assert_non_null(bytes);
 	len = frame_build(f, bytes);
-	gro_rig_put(rig, gro_rig_pkt(rig, bytes, len, 0, f->partial ? VNETRX_PKT_PARTIAL : 0u));
+	gro_rig_put(rig, gro_rig_pkt(rig, bytes, len, 0, verified ? VNETRX_PKT_CSUM_OK : 0u));
 	free(bytes);
 }
 

@@ -100,7 +100,7 @@ static bool holdable(const struct view *v, const struct model_meta *meta, uint32
 		return false;
 	if (v->payload_len == 0u || (v->flags & (FR_SYN | FR_RST | FR_URG | FR_ACK)) != FR_ACK)
 		return false;
-	if (v->ip_end - v->l3 >= bytes_max)
+	if (v->ip_end - v->l3 > bytes_max)
 		return false;
 	return v->l4_csum_ok || (meta->flags & (VNETRX_PKT_CSUM_OK | VNETRX_PKT_PARTIAL)) != 0u;
 }

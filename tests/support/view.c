@@ -45,7 +45,7 @@ static void read_ipv4(struct view *v)
 	const uint8_t *ip = v->bytes + v->l3;
 	size_t hdr;
 
-	if (v->l3 + 20u > v->len || ip[0] / 16u != 4u || ip[0] % 16u < 5u)
+	if (v->l3 + 20u > v->len || ip[0] / 16u != 4u)
 		return;
 	hdr = ip[0] % 16u * 4u;
 	v->kind = VIEW_PAIR;
@@ -55,8 +55,8 @@ static void read_ipv4(struct view *v)
 	v->ip_end = v->l3 + fr_get16(ip + 2);
 	v->fragment = fr_get16(ip + 6) % 0x4000u != 0u || ip[6] / 128u != 0u;
 	v->ip_options = hdr > 20u;
-	v->cut = v->ip_end > v->len || v->ip_end < v->l3 + hdr || v->l3 + hdr > v->len;
-	if (v->l3 + hdr > v->len)
+	v->cut = v->ip_end > v->len || v->ip_end < v->l3 + hdr || v->l3 + hdr > v->len || hdr < 20u;
+	if (v->l3 + hdr > v->len || hdr < 20u)
 		return;
 	v->ip_csum_ok = fr_sum(0, ip, hdr) == 0xffffu;
 	read_l4(v, v->l3 + hdr);
