@@ -259,7 +259,7 @@ unsigned vnetrx_rxq_poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 {
 	unsigned taken = poll(q, budget, now);
 
-	if (taken >= budget) /* else complete() follows */
+	if (taken == 0u || taken >= budget) /* else complete() follows */
 		vnrx_rxq_publish(q);
 	return taken;
 }

@@ -19,7 +19,7 @@ hygiene       the hygiene checks alone
 --no-install  fail instead of installing Debian packages
 VNETRX_COUNT  how many random streams `laws` tries
 
-Logs are in build/log. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
+Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
 END
 }
 
@@ -227,6 +227,6 @@ run_ports()
 	ports
 }
 
-clear_stages
+clear_stages "${suite:-all}"
 "run_${suite:-all}"
 total

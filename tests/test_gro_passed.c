@@ -313,8 +313,7 @@ int main(void)
 		cmocka_unit_test(packet_merged_by_the_device_passes_in_order),
 		cmocka_unit_test(merged_packet_keeps_what_the_device_said_of_its_first_segment),
 	};
-	int failed = cmocka_run_group_tests_name("checksums verified here", tests, NULL, NULL);
 
-	gro_rig_verified = true;
-	return failed + cmocka_run_group_tests_name("checksums verified by the device", tests, NULL, NULL);
+	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */
+	return cmocka_run_group_tests_name(gro_rig_verified ? "device-verified" : "verified here", tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ enum vnetrx_rxq_state vnetrx_rxq_state(const struct vnetrx_rxq *rxq);
 uint32_t vnetrx_rxq_buf_len(const struct vnetrx_rxq *rxq);
 
 /* A consistent copy of all counters as of the end of the last call that changed them; a poll that took less than its
- * budget leaves that to the complete that follows it. From any thread. */
+ * budget, but something, leaves that to the complete that follows it. From any thread. */
 void vnetrx_rxq_read_stats(const struct vnetrx_rxq *rxq, struct vnetrx_rxq_stats *stats);
 
 #ifdef __cplusplus

@@ -31,8 +31,15 @@ static VNRX_INLINE void vnrx_link_fill(struct vnetrx_pkt *pkt, const struct vnrx
 	pkt->run = pc->slot->run;
 }
 
+/* What few packets have. */
 static inline void vnrx_head_fill_meta(struct vnetrx_pkt *pkt, const struct vnetrx_meta *meta)
 {
+	bool joined = meta->gso_size != 0u || (meta->flags & VNETRX_PKT_RSC) != 0u;
+
+	pkt->segs = joined ? meta->segs : 1u;
+	pkt->gso_size = meta->gso_size;
+	pkt->rx_gso_size = meta->gso_size;
+	pkt->gso_type = meta->gso_type;
 	pkt->tstamp = meta->tstamp;
 	pkt->hash = meta->hash;
 	pkt->mark = meta->mark;
@@ -54,15 +61,16 @@ static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnet
 	pkt->flags = flags;
 	pkt->nfrags = 1;
 	pkt->nbufs = 1;
-	pkt->segs = meta->gso_size != 0u || (flags & VNETRX_PKT_RSC) != 0u ? meta->segs : 1u;
-	pkt->gso_size = meta->gso_size;
+	pkt->segs = 1;
+	pkt->gso_size = 0;
 	pkt->l3_off = 0;
 	pkt->l4_off = 0;
 	pkt->hdr_len = 0;
-	pkt->rx_gso_size = meta->gso_size;
-	pkt->gso_type = meta->gso_type;
+	pkt->rx_gso_size = 0;
+	pkt->gso_type = VNETRX_GSO_NONE;
+	pkt->hash_type = 0;
 	pkt->reason = VNETRX_LEFT_PASSED;
-	if ((flags & ~VNETRX_PKT_CSUM_OK) != 0u)
+	if (((flags & ~VNETRX_PKT_CSUM_OK) | meta->gso_size | meta->gso_type) != 0u)
 		vnrx_head_fill_meta(pkt, meta);
 }
 
