@@ -15,7 +15,7 @@
 #define HDR_LEN 12u
 #define RING    256u
 #define BATCH   64u
-#define ROUNDS  2048u
+#define ROUNDS  256u
 
 enum kind { GET_PUT, MTU, SMALL_COPIED, SMALL_KEPT, LONG_JOINED, LONG_APART, KINDS };
 

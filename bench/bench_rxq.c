@@ -25,7 +25,7 @@
 #define RING_COLD   4096u
 #define COLD_POLLS  32u
 #define WALK_BYTES  ((size_t)8 << 20)
-#define HOT_POLLS   1024u
+#define HOT_POLLS   128u
 #define LIMIT_HOT   45.0
 #define LIMIT_COLD  60.0
 
@@ -191,7 +191,7 @@ static void batch(struct rxq_bench *r, uint32_t polls)
 static double rxq_repeat(void *arg)
 {
 	struct rxq_bench *r = arg;
-	uint32_t polls = r->cold ? HOT_POLLS / 2 : HOT_POLLS;
+	uint32_t polls = r->cold ? COLD_POLLS : HOT_POLLS;
 	uint32_t step = r->cold ? COLD_POLLS : 1;
 	uint64_t segs = r->host.segs;
 	double sum = 0.0;
@@ -272,7 +272,7 @@ static void row(struct rxq_bench *r)
 		bench_number(r->b, r->stage[i], 1);
 	bench_row_end(r->b);
 	if (!r->off)
-		bench_limit(r->b, name, stat.median, r->cold ? LIMIT_COLD : LIMIT_HOT);
+		bench_limit(r->b, name, &stat, r->cold ? LIMIT_COLD : LIMIT_HOT);
 	tear_down(r);
 }
 
