@@ -321,11 +321,11 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 	bool taken;
 	uint32_t slot;
 
-	if (t->held == t->held_max)
-		leave(gro, least_recent(t), VNETRX_LEFT_EVICTED, q);
 	slot = vnrx_flows_place(t, hash.flow, &taken);
 	if (taken)
 		leave(gro, slot, VNETRX_LEFT_EVICTED, q);
+	else if (t->held == t->held_max)
+		leave(gro, least_recent(t), VNETRX_LEFT_EVICTED, q);
 	f = &t->flow[slot];
 	if (!place_headers(gro, f, seg)) {
 		vnrx_gro_pass(gro, seg->pkt, seg->now, VNRX_PASS_HDR_LEN, q);
