@@ -193,7 +193,8 @@ static void check_apart(const struct buf_rig *rig, uint32_t len, uint32_t align,
 		assert_true(a->len >= len && a->len % align == 0u);
 		assert_int_equal((uintptr_t)a->addr % align, 0);
 		assert_true(a->dma == (uint64_t)(uintptr_t)a->addr + TEST_HOST_DMA);
-		memset((uint8_t *)a->addr - headroom, (int)i, headroom + a->len); /* a sanitizer knows the pages' ends */
+		/* a sanitizer knows where the pages end */
+		memset((uint8_t *)a->addr - headroom, (int)i, headroom + a->len);
 	}
 	for (i = 0; i < rig->lent; i++) {
 		const struct vnetrx_buf *a = &rig->bufs[rig->order[i]];
