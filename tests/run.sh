@@ -43,7 +43,7 @@ if [ "$suite" = fuzz ] && [ -z "$minutes" ]; then
 	exit 2
 fi
 
-base='gcc libc6-dev meson ninja-build pkgconf|pkg-config libcmocka-dev libpcap-dev'
+base='gcc libc6-dev meson ninja-build pkgconf|pkg-config libcmocka-dev libpcap-dev zlib1g-dev'
 memcheck='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect,possible'
 
 # What `meson test` may be asked for.
