@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #define BENCH_REPEATS_MAX 64u
-#define BENCH_ROW_NS      6000000000u /* no more repeats of one row after so long; --quick: a quarter */
+#define BENCH_ROW_NS      6000000000u /* row_ns to begin with; --quick: a quarter */
+#define BENCH_WORKS_MAX   8u
 #define BENCH_QUIET       0.85
 
 struct bench {
@@ -26,6 +27,7 @@ struct bench {
 	bool        check;
 	bool        small_pages;
 	unsigned    repeats;  /* quiet ones wanted                                          */
+	uint64_t    row_ns;   /* no more repeats of one row after so long                   */
 	double      ns_per_tick;
 	uint64_t    overhead; /* ticks that a pair of bench_ticks() costs itself            */
 	double      adds_best; /* additions per ns, the best seen                           */
@@ -62,7 +64,17 @@ bool bench_wanted(const struct bench *b, const char *row);
 /* Warm-up, then repeats until enough were quiet. */
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat);
 
-/* The same for two pieces of work in alternation; ratio is that of each pair, a over b. */
+struct bench_work {
+	bench_fn          fn;
+	void             *arg;
+	struct bench_stat stat;  /* its figure                                       */
+	struct bench_stat ratio; /* its figure over that of the first, of the same turn */
+};
+
+/* The same for n pieces of work that take turns. A figure counts when its repeat was quiet, a ratio when both were. */
+void bench_turns(struct bench *b, struct bench_work *works, unsigned n);
+
+/* The same for two; ratio is that of each pair, a over b. */
 void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void *arg_b, struct bench_stat stat[3]);
 
 /* Time. Ticks are those of the time stamp counter where there is one, else nanoseconds. */
@@ -81,6 +93,7 @@ void bench_free(void *mem, size_t size);
 void bench_table(struct bench *b, const char *const *cols, unsigned ncols);
 void bench_text(struct bench *b, const char *text);
 void bench_number(struct bench *b, double value, unsigned decimals);
+void bench_none(struct bench *b);
 void bench_row_end(struct bench *b);
 
 /* min, median, max, spread in percent, and "quiet/all repeats": five cells. */
