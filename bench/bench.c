@@ -110,13 +110,42 @@ static long preemptions(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+void bench_piece_begin(struct bench *b, struct bench_pieces *p)
+{
+	p->preempted = core_quiet(b) ? preemptions() : -1;
+	p->start = bench_ticks();
+}
+
+void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units)
+{
+	uint64_t ticks = bench_ticks() - p->start;
+	bool quiet = preemptions() == p->preempted && core_quiet(b);
+	unsigned to = quiet ? 0u : 1u;
+
+	p->ticks[to] += ticks;
+	p->units[to] += units;
+	p->count[to]++;
+}
+
+double bench_pieces_ns(struct bench *b, const struct bench_pieces *p)
+{
+	unsigned from = p->count[0] != 0u ? 0u : 1u;
+
+	b->pieces = true;
+	b->pieces_quiet = p->count[0] * 2u >= p->count[0] + p->count[1];
+	return bench_elapsed(b, p->ticks[from], p->count[from]) / (double)p->units[from];
+}
+
 /* One repeat; true: it was quiet. */
 static bool repeat(struct bench *b, bench_fn fn, void *arg, double *value)
 {
 	long before = preemptions();
 	bool quiet = core_quiet(b);
 
+	b->pieces = false;
 	*value = fn(arg);
+	if (b->pieces)
+		return b->pieces_quiet;
 	quiet = core_quiet(b) && quiet;
 	return quiet && preemptions() == before;
 }
@@ -248,12 +277,12 @@ void bench_turns(struct bench *b, struct bench_work *works, unsigned n)
 	memset(turns, 0, sizeof(turns));
 	for (i = 0; i < n; i++)
 		(void)works[i].fn(works[i].arg);
-	while (go_on(b, fewest(turns, n), start)) {
+	do {
 		if (turn(b, works, turns, n))
 			continue;
 		discarded++;
 		wait_a_little();
-	}
+	} while (go_on(b, fewest(turns, n), start));
 	for (i = 0; i < n; i++) {
 		summarize(turns[i].value, discarded, &works[i].stat);
 		summarize(turns[i].ratio, discarded, &works[i].ratio);

@@ -2,7 +2,7 @@
 /*
  * What all benchmarks share: options, a clock, repeats on a quiet core, statistics, memory, tables and JSON.
  *
- * A repeat counts only if the core was the program's alone: the thread was not preempted, and a loop of independent
+ * A repeat, or each of its pieces, counts only if the core was the program's alone: the thread was not preempted, and a loop of independent
  * additions ran before and after it at no less than BENCH_QUIET of the best rate seen (a busy sibling of the core halves
  * it). Others are discarded, counted and tried again for a bounded time. Repeats should be short, about a millisecond:
  * long ones find no quiet moment on a busy machine.
@@ -31,6 +31,8 @@ struct bench {
 	double      ns_per_tick;
 	uint64_t    overhead; /* ticks that a pair of bench_ticks() costs itself            */
 	double      adds_best; /* additions per ns, the best seen                           */
+	bool        pieces;       /* the last repeat consisted of pieces                    */
+	bool        pieces_quiet; /* and was quiet                                          */
 	const char *pages;    /* what backs the largest allocation                          */
 	const char *const *cols;
 	unsigned    ncols;
@@ -80,6 +82,22 @@ void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void
 /* Time. Ticks are those of the time stamp counter where there is one, else nanoseconds. */
 uint64_t bench_ticks(void);
 uint64_t bench_ns(void);
+
+/* A repeat may consist of pieces, each timed and judged by itself: noise in one spoils no other, and what lies between
+ * them does not count. The repeat is quiet when half of its pieces were. */
+struct bench_pieces {
+	uint64_t ticks[2];  /* of quiet and of noisy pieces */
+	uint64_t units[2];  /* what was done in them        */
+	uint32_t count[2];
+	uint64_t start;
+	long     preempted;
+};
+
+void bench_piece_begin(struct bench *b, struct bench_pieces *p);
+void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units);
+
+/* ns per unit of the quiet pieces, or of all when none was; what bench_fn returns. */
+double bench_pieces_ns(struct bench *b, const struct bench_pieces *p);
 
 /* Nanoseconds of `ticks` that were measured with `pairs` pairs of bench_ticks(), their own cost subtracted. */
 double bench_elapsed(const struct bench *b, uint64_t ticks, uint64_t pairs);

@@ -39,43 +39,43 @@ static void count(const struct dpdk_floor *f, const uint8_t *frame)
 	slot->last += frame[16];
 }
 
-static uint64_t touch(const struct dpdk_floor *f)
+static uint64_t touch(const struct dpdk_floor *f, uint32_t from, uint32_t to)
 {
 	uint64_t sum = 0;
 	uint32_t i;
 
-	for (i = 0; i < f->s->chunk; i++)
+	for (i = from; i < to; i++)
 		sum += load64(supply_buf(f->s, i));
 	return sum;
 }
 
-static uint64_t hash(const struct dpdk_floor *f)
+static uint64_t hash(const struct dpdk_floor *f, uint32_t from, uint32_t to)
 {
 	uint32_t i;
 
-	for (i = 0; i < f->s->chunk; i++)
+	for (i = from; i < to; i++)
 		count(f, supply_buf(f->s, i));
 	return 0;
 }
 
-static uint64_t descriptor(const struct dpdk_floor *f)
+static uint64_t descriptor(const struct dpdk_floor *f, uint32_t from, uint32_t to)
 {
 	struct rte_mbuf **pkts = (struct rte_mbuf **)f->s->ptrs;
 	uint32_t i;
 
-	for (i = 0; i < f->s->chunk; i++)
+	for (i = from; i < to; i++)
 		count(f, rte_pktmbuf_mtod(pkts[i], uint8_t *));
 	return 0;
 }
 
-static uint64_t chain(const struct dpdk_floor *f)
+static uint64_t chain(const struct dpdk_floor *f, uint32_t from, uint32_t to)
 {
 	struct rte_mbuf **pkts = (struct rte_mbuf **)f->s->ptrs;
-	struct rte_mbuf *prev = pkts[0];
+	struct rte_mbuf *prev = pkts[from];
 	uint64_t sum = 0;
 	uint32_t i;
 
-	for (i = 0; i < f->s->chunk; i++) {
+	for (i = from; i < to; i++) {
 		struct rte_mbuf *m = pkts[i];
 		const uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 
@@ -99,20 +99,23 @@ void dpdk_floor_init(struct dpdk_floor *f, const struct gro_case *c, unsigned fl
 
 double dpdk_floor_repeat(void *arg)
 {
-	static uint64_t (*const floors[DPDK_FLOORS])(const struct dpdk_floor *) = { touch, hash, descriptor, chain };
+	static uint64_t (*const floors[DPDK_FLOORS])(const struct dpdk_floor *, uint32_t, uint32_t) = {
+		touch, hash, descriptor, chain,
+	};
 	static volatile uint64_t sink;
+	struct bench_pieces pieces = { .start = 0 };
 	struct dpdk_floor *f = arg;
-	uint64_t ticks = 0;
-	uint32_t done;
+	uint32_t piece = f->s->piece;
+	uint32_t done, i;
 
 	for (done = 0; done < f->s->total; done += f->s->chunk) {
-		uint64_t start;
-
 		supply_write_headers(f->s, &f->traffic);
 		dpdk_write(f->s, &f->traffic);
-		start = bench_ticks();
-		sink = sink + floors[f->floor](f);
-		ticks += bench_ticks() - start;
+		for (i = 0; i < f->s->chunk; i += piece) {
+			bench_piece_begin(f->b, &pieces);
+			sink = sink + floors[f->floor](f, i, i + piece);
+			bench_piece_end(f->b, &pieces, piece);
+		}
 	}
-	return bench_elapsed(f->b, ticks, f->s->total / f->s->chunk) / f->s->total;
+	return bench_pieces_ns(f->b, &pieces);
 }

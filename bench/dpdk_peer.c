@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* sched_setaffinity() */
 #include "dpdk_peer.h"
-#define _GNU_SOURCE
 
 #include <sched.h>
 #include <stdio.h>
@@ -169,27 +169,27 @@ static struct rte_gro_param param_of(const struct gro_case *c, enum dpdk_mode mo
 }
 
 /* The array is DPDK's to change, as after a receive of its own: nothing is copied. */
-static void light(const struct dpdk_peer *p)
+static void light(const struct dpdk_peer *p, uint32_t from, uint32_t to)
 {
 	const struct rte_gro_param param = param_of(p->c, DPDK_LIGHT);
 	struct rte_mbuf **pkts = (struct rte_mbuf **)p->s->ptrs;
 	uint32_t window = p->c->window;
 	uint32_t i;
 
-	for (i = 0; i < p->s->chunk; i += window) {
+	for (i = from; i < to; i += window) {
 		if (p->caller)
 			prefetch_and_parse(pkts + i, window, i + window < p->s->chunk ? window : 0u);
 		outcome.left[i / window] = rte_gro_reassemble_burst(pkts + i, (uint16_t)window, &param);
 	}
 }
 
-static void heavy(const struct dpdk_peer *p)
+static void heavy(const struct dpdk_peer *p, uint32_t from, uint32_t to)
 {
 	struct rte_mbuf **pkts = (struct rte_mbuf **)p->s->ptrs;
 	uint32_t burst = p->c->burst;
 	uint32_t i;
 
-	for (i = 0; i < p->s->chunk; i += burst) {
+	for (i = from; i < to; i += burst) {
 		if (p->caller)
 			prefetch_and_parse(pkts + i, burst, i + burst < p->s->chunk ? burst : 0u);
 		outcome.left[i / burst] = rte_gro_reassemble(pkts + i, (uint16_t)burst, p->table);
@@ -202,25 +202,26 @@ static void heavy(const struct dpdk_peer *p)
 
 double dpdk_peer_repeat(void *arg)
 {
+	struct bench_pieces pieces = { .start = 0 };
 	struct dpdk_peer *p = arg;
-	uint64_t ticks = 0;
-	uint32_t done;
+	uint32_t piece = p->s->piece;
+	uint32_t done, i;
 
 	for (done = 0; done < p->s->total; done += p->s->chunk) {
-		uint64_t start;
-
 		supply_write_headers(p->s, &p->traffic);
 		dpdk_write(p->s, &p->traffic);
 		outcome.nflushed = 0;
-		start = bench_ticks();
-		if (p->mode == DPDK_LIGHT)
-			light(p);
-		else
-			heavy(p);
-		ticks += bench_ticks() - start;
+		for (i = 0; i < p->s->chunk; i += piece) {
+			bench_piece_begin(p->b, &pieces);
+			if (p->mode == DPDK_LIGHT)
+				light(p, i, i + piece);
+			else
+				heavy(p, i, i + piece);
+			bench_piece_end(p->b, &pieces, piece);
+		}
 		check_chunk(p, p->mode == DPDK_LIGHT ? p->c->window : p->c->burst);
 	}
-	return bench_elapsed(p->b, ticks, p->s->total / p->s->chunk) / p->s->total;
+	return bench_pieces_ns(p->b, &pieces);
 }
 
 /* ---- set-up ---- */

@@ -71,39 +71,46 @@ static void check_chunk(struct gro_work *w, struct vnetrx_pktq *out)
 		bench_die("packets were lost or came out twice");
 }
 
-static uint64_t chunk(struct gro_work *w)
+static void piece(struct gro_work *w, struct vnetrx_pkt *const *pkts, struct vnetrx_pktq *out)
 {
-	struct vnetrx_pktq out = { NULL, NULL, 0 };
 	const struct gro_case *c = w->c;
-	struct vnetrx_pkt **pkts = w->s->pkts;
-	uint64_t ticks = bench_ticks();
 	uint32_t i;
 
-	for (i = 0; i < w->s->chunk; i += c->burst) {
+	for (i = 0; i < w->s->piece; i += c->burst) {
 		w->now += (vnetrx_ns)c->burst * PACKET_NS;
-		vnetrx_gro_receive(w->gro, pkts + i, c->burst, w->now, &out);
+		vnetrx_gro_receive(w->gro, pkts + i, c->burst, w->now, out);
 		if (c->window != 0u && (i + c->burst) % c->window == 0u)
-			vnetrx_gro_flush(w->gro, &out);
+			vnetrx_gro_flush(w->gro, out);
+	}
+}
+
+static void chunk(struct gro_work *w, struct bench_pieces *pieces)
+{
+	struct vnetrx_pktq out = { NULL, NULL, 0 };
+	uint32_t i;
+
+	for (i = 0; i < w->s->chunk; i += w->s->piece) {
+		bench_piece_begin(w->b, pieces);
+		piece(w, w->s->pkts + i, &out);
+		bench_piece_end(w->b, pieces, w->s->piece);
 	}
 	vnetrx_gro_flush(w->gro, &out);
-	ticks = bench_ticks() - ticks;
 	check_chunk(w, &out);
-	return ticks;
 }
 
 double gro_work_repeat(void *arg)
 {
+	struct bench_pieces pieces = { .start = 0 };
 	struct gro_work *w = arg;
-	uint64_t ticks = 0;
 	uint32_t done;
 
 	for (done = 0; done < w->s->total; done += w->s->chunk) {
 		supply_write_headers(w->s, &w->traffic);
 		supply_write_pkts(w->s, &w->traffic);
 		write_hashes(w);
-		ticks += chunk(w);
+		chunk(w, &pieces);
 	}
-	return bench_elapsed(w->b, ticks, w->s->total / w->s->chunk) / w->s->total;
+	return bench_pieces_ns(w->b, &pieces);
 }
 
 double gro_work_segs(const struct gro_work *w)

@@ -39,6 +39,7 @@ struct supply {
 	void             **ptrs;  /* the peer's in the order of packets                */
 	uint32_t           chunk; /* packets written at once                           */
 	uint32_t           total; /* packets of one repeat                             */
+	uint32_t           piece; /* packets between two looks at the clock            */
 };
 
 /* What goes through an engine, and how. */
