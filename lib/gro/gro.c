@@ -111,11 +111,11 @@ static void hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct vnet
 	bool taken;
 	uint32_t slot;
 
-	if (t->held == t->held_max)
-		leave(gro, vnrx_flows_quietest(t), VNETRX_LEFT_EVICTED, q);
 	slot = vnrx_flows_place(t, seg->hash.flow, &taken);
 	if (taken)
 		leave(gro, slot, VNETRX_LEFT_EVICTED, q);
+	else if (t->held == t->held_max)
+		leave(gro, vnrx_flows_quietest(t), VNETRX_LEFT_EVICTED, q);
 	vnrx_tcp_hold(gro, &t->flow[slot], seg);
 	vnrx_flows_add(t, slot, seg->hash.flow, seg->hash.pair, seg->now);
 	gro->stats.held_new++;
