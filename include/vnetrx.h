@@ -21,11 +21,11 @@
  *              is ever allocated, and no pointer into the memory is needed by the caller but the one init() returns.
  *   Ownership  A call takes all it was given, or returns how many it took, from the first on.
  *   Threads    An object belongs to one thread at a time. Exceptions say so.
- *   Time       The library reads no clock. `now` goes in, a deadline comes out; a `now` below the last one counts as equal
- *              to it. VNETRX_NEVER means "no deadline".
+ *   Time       The library reads no clock. `now` goes in, a deadline comes out; a `now` below the last one counts as
+ *              equal to it. VNETRX_NEVER means "no deadline".
  *   Errors     Negative enum vnetrx_err. Conditions of the normal run (no memory now, host full) are counts and states.
- *   Lengths    Bytes. `len` counts what is there, `truesize` what it costs: the carved bytes of a packet's buffers, the hole
- *              at the end of a run included, and its descriptors.
+ *   Lengths    Bytes. `len` counts what is there, `truesize` what it costs: the carved bytes of a packet's buffers, the
+ *              hole at the end of a run included, and its descriptors.
  *   Flags      Unused flag bits and reserved fields must be zero.
  */
 #ifndef VNETRX_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Three tiers: _Static_assert for layout, VNRX_ASSERT for what must hold (debug builds), VNRX_CHECK for walks over whole
- * structures (-Dchecks=full). Input of the device is never asserted: it is validated and counted. */
+/* Three tiers: _Static_assert for layout, VNRX_ASSERT for what must hold (debug builds), VNRX_CHECK for walks over
+ * whole structures (-Dchecks=full). Input of the device is never asserted: it is validated and counted. */
 #ifndef VNRX_CHECK_H
 #define VNRX_CHECK_H
 

@@ -7,6 +7,7 @@
  */
 #include "queue.h"
 
+#include "buf/merge.h"
 #include "buf/pool.h"
 
 /* ---- buffers to the device ---- */
@@ -234,9 +235,7 @@ static void tell_timer(struct vnetrx_rxq *q)
 	q->timer = deadline;
 }
 
-/* ---- public ---- */
-
-unsigned vnetrx_rxq_poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
+static unsigned poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 {
 	unsigned taken;
 
@@ -251,15 +250,26 @@ unsigned vnetrx_rxq_poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 		vnetrx_gro_expire(q->gro, q->clock, &q->fifo);
 		deliver(q);
 	}
-	vnrx_rxq_publish(q);
+	return taken;
+}
+
+/* ---- public ---- */
+
+unsigned vnetrx_rxq_poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
+{
+	unsigned taken = poll(q, budget, now);
+
+	if (taken == 0u || taken >= budget) /* else complete() follows */
+		vnrx_rxq_publish(q);
 	return taken;
 }
 
 unsigned vnetrx_rxq_expire(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 {
-	unsigned taken = vnetrx_rxq_poll(q, budget, now);
+	unsigned taken = poll(q, budget, now);
 
 	tell_timer(q);
+	vnrx_rxq_publish(q);
 	return taken;
 }
 
@@ -294,6 +304,14 @@ void vnetrx_rxq_flush(struct vnetrx_rxq *q)
 {
 	if (q->gro != NULL)
 		vnetrx_gro_flush(q->gro, &q->fifo);
+	deliver(q);
+	vnrx_rxq_publish(q);
+}
+
+void vnetrx_rxq_set_gro_protos(struct vnetrx_rxq *q, uint32_t protos)
+{
+	if (q->gro != NULL)
+		vnetrx_gro_set_protos(q->gro, protos, &q->fifo);
 	deliver(q);
 	vnrx_rxq_publish(q);
 }

@@ -99,5 +99,6 @@ _packages_install()
 _packages_get()
 {
 	# shellcheck disable=SC2086 # lists of words
-	$_as apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install $_missing </dev/null
+	$_as apt-get -q -y --no-install-recommends --no-remove -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
+		install $_missing </dev/null
 }

@@ -8,7 +8,7 @@
 cache=$PWD/build/ports-cache
 tools=$cache/tools # the cross compilers' root directory
 
-# Per port: Debian's name, GNU triplet, Meson's CPU family, endianness, and "run" or "link" (Debian has no cmocka there).
+# Per port: Debian's name, GNU triplet, Meson's CPU family, endianness, and "run", or "link" where Debian has no cmocka.
 port_table='armhf armhf arm-linux-gnueabihf arm little run
 aarch64 arm64 aarch64-linux-gnu aarch64 little run
 s390x s390x s390x-linux-gnu s390x big run
@@ -58,7 +58,8 @@ port_tools()
 			dpkg -x "$package" "$tools"
 		done
 		dpkg --fsys-tarfile "$cache"/apt-native/qemu-user-static_*.deb |
-			tar -x -C "$tools" ./usr/bin/qemu-arm-static ./usr/bin/qemu-aarch64-static ./usr/bin/qemu-s390x-static
+			tar -x -C "$tools" ./usr/bin/qemu-arm-static ./usr/bin/qemu-aarch64-static \
+				./usr/bin/qemu-riscv64-static ./usr/bin/qemu-s390x-static
 		rm -rf "$cache/apt-native"
 		touch "$tools/complete"
 	fi
@@ -153,13 +154,15 @@ run_port()
 	configure "build/port-$name-release" --cross-file "$cache/$name.ini" --buildtype=release -Doptimization=2 \
 		-Dtests=false -Dexamples=false -Dbenches=false
 	meson compile -C "build/port-$name-release"
-	AR=$cache/bin/$triplet-ar NM=$cache/bin/$triplet-nm CC=$cache/bin/$triplet-gcc \
-		sh tests/hygiene/symbols.sh "build/port-$name-release/lib/libvnetrx.a" >"$logs/$stage_name.out" || result=$?
+	cross=$cache/bin/$triplet
+	AR=$cross-ar NM=$cross-nm CC=$cross-gcc sh tests/hygiene/symbols.sh "build/port-$name-release/lib/libvnetrx.a" \
+		>"$logs/$stage_name.out" || result=$?
 	cat "$logs/$stage_name.out"
 	counted_lines <"$logs/$stage_name.out"
 	if [ "$kind" = run ]; then
 		port_cmocka "$deb"
-		configure "build/port-$name" --cross-file "$cache/$name.ini" -Dchecks=full -Dexamples=false -Dbenches=false
+		configure "build/port-$name" --cross-file "$cache/$name.ini" -Dchecks=full -Dexamples=false \
+			-Dbenches=false
 		test_in "build/port-$name" --suite unit --suite fuzz --timeout-multiplier=5 || result=$?
 	fi
 	return "${result:-0}"

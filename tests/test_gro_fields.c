@@ -273,8 +273,7 @@ int main(void)
 		cmocka_unit_test(tagged_segments_join_under_equal_tags),
 		cmocka_unit_test(equal_fields_of_any_value_join),
 	};
-	int failed = cmocka_run_group_tests_name("checksums verified here", tests, NULL, NULL);
 
-	gro_rig_verified = true;
-	return failed + cmocka_run_group_tests_name("checksums verified by the device", tests, NULL, NULL);
+	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */
+	return cmocka_run_group_tests_name(gro_rig_verified ? "device-verified" : "verified here", tests, NULL, NULL);
 }

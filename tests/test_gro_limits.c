@@ -251,8 +251,7 @@ int main(void)
 		cmocka_unit_test(batch_joins_like_single_packets),
 		cmocka_unit_test(bad_configurations_are_refused),
 	};
-	int failed = cmocka_run_group_tests_name("checksums verified here", tests, NULL, NULL);
 
-	gro_rig_verified = true;
-	return failed + cmocka_run_group_tests_name("checksums verified by the device", tests, NULL, NULL);
+	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */
+	return cmocka_run_group_tests_name(gro_rig_verified ? "device-verified" : "verified here", tests, NULL, NULL);
 }

@@ -280,8 +280,7 @@ int main(void)
 		cmocka_unit_test(options_are_compared_byte_by_byte),
 		cmocka_unit_test(passed_packet_of_the_flow_leaves_before_what_came_later),
 	};
-	int failed = cmocka_run_group_tests_name("checksums verified here", tests, NULL, NULL);
 
-	gro_rig_verified = true;
-	return failed + cmocka_run_group_tests_name("checksums verified by the device", tests, NULL, NULL);
+	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */
+	return cmocka_run_group_tests_name(gro_rig_verified ? "device-verified" : "verified here", tests, NULL, NULL);
 }

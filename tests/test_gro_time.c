@@ -220,8 +220,7 @@ int main(void)
 		cmocka_unit_test(only_what_is_due_expires),
 		cmocka_unit_test(flush_hands_out_the_oldest_first),
 	};
-	int failed = cmocka_run_group_tests_name("checksums verified here", tests, NULL, NULL);
 
-	gro_rig_verified = true;
-	return failed + cmocka_run_group_tests_name("checksums verified by the device", tests, NULL, NULL);
+	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */
+	return cmocka_run_group_tests_name(gro_rig_verified ? "device-verified" : "verified here", tests, NULL, NULL);
 }

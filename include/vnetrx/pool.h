@@ -47,7 +47,8 @@ VNETRX_MUST_USE int vnetrx_pool_init(struct vnetrx_pool **pool, const struct vne
 VNETRX_MUST_USE int vnetrx_pool_fini(struct vnetrx_pool *pool);
 
 /* Lends up to n buffers of at least len bytes each (recycled ones first, as they are), in carving order. Returns how
- * many; fewer when the host has no page, or bufs_max are lent. len is at most buf_len_max and is rounded up to buf_align. */
+ * many; fewer when the host has no page, or bufs_max are lent. len is at most buf_len_max and is rounded up to
+ * buf_align. */
 unsigned vnetrx_pool_get(struct vnetrx_pool *pool, uint32_t len, struct vnetrx_buf *bufs, unsigned n);
 
 /* Takes back n lent buffers that carry nothing; they are lent again before new ones are carved. Ids that are not lent

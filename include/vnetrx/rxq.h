@@ -24,8 +24,6 @@ struct vnetrx_rxq;
 #define VNETRX_RXQ_GRO_OFF     0x0001u /* packets go up as they are                                                */
 #define VNETRX_RXQ_NO_COALESCE 0x0002u /* neighbouring buffers stay fragments of their own                         */
 #define VNETRX_RXQ_REMOTE_FREE 0x0004u /* vnetrx_pkt_free_remote() may be used on this queue's packets             */
-#define VNETRX_RXQ_RFC6864     0x0010u /* see VNETRX_GRO_RFC6864                                                   */
-#define VNETRX_RXQ_CSUM_BYTES  0x0020u /* see VNETRX_GRO_CSUM_BYTES                                                */
 
 struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	const struct vnetrx_dev_ops  *dev_ops;  /* required */
@@ -36,8 +34,8 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint32_t  ring_size;       /* required; buffers to keep posted, 1..32768                                   */
 	uint32_t  frame_len_max;   /* longest frame, 60..1048576; default 65589 (14 + 40 + 65535)                  */
 	uint32_t  run_size;        /* bytes asked of page_alloc, 2^n from 1024 to 2^20; default 32768              */
-	uint32_t  buf_len_min;     /* shortest buffer, device header included; default hdr_len + 1518; raised so that the
-	                              ring holds one longest frame                                                 */
+	uint32_t  buf_len_min;     /* shortest buffer, device header included; default hdr_len + 1518; raised so that
+	                              the ring holds one longest frame                                             */
 	uint32_t  buf_len_max;     /* longest buffer; default 4096; equal to buf_len_min = fixed length            */
 	uint16_t  buf_align;       /* 2^n from 16 to 4096; default 64; on incoherent memory the largest cache line */
 	uint16_t  hdr_len;         /* device header before each frame, at most 128; default 0                      */
@@ -49,6 +47,12 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint32_t  gro_flows;       /* packets held at once, 1..65536; default 64                                   */
 	uint32_t  gro_bytes_max;   /* IP total length of a merged packet; default 65535                            */
 	uint32_t  gro_segs_max;    /* default 128                                                                  */
+	uint32_t  gro_payload_min; /* packets with less payload are not held; default 1                            */
+	uint32_t  gro_protos;      /* VNETRX_GRO_TCP ...; default TCP and TUNNEL                                   */
+	uint32_t  gro_flags;       /* VNETRX_GRO_RFC6864 ...                                                       */
+	uint16_t  vxlan_port;      /* UDP ports of tunnels, see vnetrx_gro_config                                  */
+	uint16_t  vxlan_gpe_port;
+	uint16_t  geneve_port;
 	uint32_t  flags;           /* VNETRX_RXQ_*                                                                 */
 	vnetrx_ns gro_timeout_ns;  /* default 0: vnetrx_rxq_complete() flushes                                     */
 	vnetrx_ns gro_hold_max_ns; /* default 64 * gro_timeout_ns, at least 1 ms                                   */
@@ -62,7 +66,8 @@ enum vnetrx_rxq_state {
 	VNETRX_RXQ_BROKEN,  /* the device reported itself broken; reset it, then reclaim                   */
 };
 
-/* Bytes that vnetrx_rxq_init() needs; 0: the configuration is wrong and *why, if not NULL, names field, value, range. */
+/* Bytes that vnetrx_rxq_init() needs; 0: the configuration is wrong and *why, if not NULL, names field, value,
+ * range. */
 size_t vnetrx_rxq_footprint(const struct vnetrx_rxq_config *cfg, const char **why);
 
 /* Sets up a queue in mem (aligned to 64, at least footprint bytes, the caller's until fini). Calls no op. */
@@ -81,18 +86,23 @@ unsigned vnetrx_rxq_fill(struct vnetrx_rxq *rxq);
 unsigned vnetrx_rxq_poll(struct vnetrx_rxq *rxq, unsigned budget, vnetrx_ns now);
 
 /* End of a burst: with gro_timeout_ns 0 empties GRO, else hands up what is due; tells the host the deadline, turns
- * interrupts on and looks once more. true = sleep until an interrupt, the deadline or, when STALLED, until there is room
- * again; false = poll again. */
+ * interrupts on and looks once more. true = sleep until an interrupt, the deadline or, when STALLED, until there is
+ * room again; false = poll again. */
 VNETRX_MUST_USE bool vnetrx_rxq_complete(struct vnetrx_rxq *rxq, vnetrx_ns now);
 
-/* The deadline is reached: takes what the device has (up to budget packets), lets it join, hands up what is still due. */
+/* The deadline is reached: takes what the device has (up to budget packets), lets it join, hands up what is
+ * still due. */
 unsigned vnetrx_rxq_expire(struct vnetrx_rxq *rxq, unsigned budget, vnetrx_ns now);
 
-/* When vnetrx_rxq_expire() is wanted next: a held packet is due, or a short ring tries again. VNETRX_NEVER = not at all. */
+/* When vnetrx_rxq_expire() is wanted next: a held packet is due, or a short ring tries again. VNETRX_NEVER = not at
+ * all. */
 vnetrx_ns vnetrx_rxq_deadline(const struct vnetrx_rxq *rxq);
 
 /* Hands up everything held. */
 void vnetrx_rxq_flush(struct vnetrx_rxq *rxq);
+
+/* Changes what GRO merges from now on (VNETRX_GRO_TCP ...; 0 = nothing); hands up everything held first. */
+void vnetrx_rxq_set_gro_protos(struct vnetrx_rxq *rxq, uint32_t protos);
 
 /* After a device reset: takes every posted buffer back and returns how many. Packets at the host stay valid. Then fill
  * (resume) or fini. */
@@ -104,7 +114,8 @@ enum vnetrx_rxq_state vnetrx_rxq_state(const struct vnetrx_rxq *rxq);
 /* The length that the next new buffer gets, device header included. */
 uint32_t vnetrx_rxq_buf_len(const struct vnetrx_rxq *rxq);
 
-/* A consistent copy of all counters as of the end of the last call that changed them. From any thread. */
+/* A consistent copy of all counters as of the end of the last call that changed them; a poll that took less than its
+ * budget, but something, leaves that to the complete that follows it. From any thread. */
 void vnetrx_rxq_read_stats(const struct vnetrx_rxq *rxq, struct vnetrx_rxq_stats *stats);
 
 #ifdef __cplusplus

@@ -2,7 +2,8 @@
 /*
  * The virtio-net header of received packets (virtio 1.2, 5.1.6; little-endian).
  *
- *   0 flags  1 gso_type  2 hdr_len  4 gso_size  6 csum_start  8 csum_offset  10 num_buffers  12 hash  16 hash_type  18 pad
+ *   0 flags  1 gso_type  2 hdr_len  4 gso_size  6 csum_start  8 csum_offset  10 num_buffers  12 hash  16 hash_type
+ *  18 pad
  *
  * 10 bytes: legacy without mergeable buffers. 12: with them, or virtio 1.x. 20: with hash report. 24: with UDP tunnel
  * GSO. 32: virtio 1.4 with outer network header or IPsec.
@@ -25,8 +26,8 @@ extern "C" {
 
 /* Reads and checks a header: hdr points to `len` private bytes, hdr_len is the negotiated header length. Sets skip,
  * nbufs, gso_*, csum_* and flags of *meta (zeroed by the caller). What can only be checked against the packet, merge
- * checks later. Returns VNETRX_OK, or VNETRX_ERR_BAD for a header that contradicts itself; then nbufs is set if it could
- * be read, so that the packet can be drained. */
+ * checks later. Returns VNETRX_OK, or VNETRX_ERR_BAD for a header that contradicts itself; then nbufs is set if it
+ * could be read, so that the packet can be drained. */
 VNETRX_MUST_USE int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
                                              struct vnetrx_meta *meta);
 

@@ -20,6 +20,12 @@ void vnetrx_pkt_wrap(struct vnetrx_pkt *pkt, void *data, uint32_t len, uint32_t 
 	pkt->segs = 1;
 }
 
+static VNRX_INLINE void pool_leave(struct vnetrx_pool *pool)
+{
+	if (pool != NULL && VNRX_UNLIKELY(VNRX_LOAD_RELAXED(&pool->is_short) != VNRX_SHORT_NOT))
+		vnrx_pool_wake(pool);
+}
+
 /* Frees one packet. `last` is the pool of the link before it; returns that of its own last link. */
 static VNRX_INLINE struct vnetrx_pool *chain_free(struct vnetrx_pkt *pkt, struct vnetrx_pool *last)
 {
@@ -28,8 +34,7 @@ static VNRX_INLINE struct vnetrx_pool *chain_free(struct vnetrx_pkt *pkt, struct
 		struct vnetrx_pool *pool = pkt->owner;
 
 		if (VNRX_UNLIKELY(pool != last)) {
-			if (last != NULL && last->wake_due != 0u)
-				vnrx_pool_wake(last);
+			pool_leave(last);
 			last = pool;
 		}
 		if (pool != NULL) {
@@ -48,22 +53,28 @@ void vnetrx_pkt_free(struct vnetrx_pkt *const *pkts, unsigned n)
 
 	for (i = 0; i < n; i++)
 		last = chain_free(pkts[i], last);
-	if (last != NULL && last->wake_due != 0u)
-		vnrx_pool_wake(last);
+	pool_leave(last);
+}
+
+void vnrx_pool_set_wait(struct vnetrx_pool *pool, int what)
+{
+	pool->run_back = 0;
+	VNRX_STORE_RELAXED(&pool->is_short, what);
+	/* Before the caller looks at the return list: either it sees what was pushed, or the pusher sees the flag. */
+	if (what != VNRX_SHORT_NOT)
+		VNRX_FENCE_FULL();
 }
 
 void vnrx_pool_set_short(struct vnetrx_pool *pool, bool is_short)
 {
-	VNRX_STORE_RELAXED(&pool->is_short, is_short ? 1 : 0);
-	/* Before the caller looks at the return list: either it sees what was pushed, or the pusher sees the flag. */
-	if (is_short)
-		VNRX_FENCE_FULL();
+	vnrx_pool_set_wait(pool, is_short ? VNRX_SHORT_ANY : VNRX_SHORT_NOT);
 }
 
 VNRX_COLD void vnrx_pool_wake(struct vnetrx_pool *pool)
 {
-	pool->wake_due = 0;
-	VNRX_STORE_RELAXED(&pool->is_short, 0);
+	if (VNRX_LOAD_RELAXED(&pool->is_short) == VNRX_SHORT_RUN && pool->run_back == 0u)
+		return;
+	vnrx_pool_set_wait(pool, VNRX_SHORT_NOT);
 	if (pool->wake != NULL)
 		pool->wake(pool->host);
 }
@@ -153,7 +164,6 @@ unsigned vnetrx_pool_collect(struct vnetrx_pool *pool)
 		n++;
 	}
 	pool->pkts_remote += n;
-	pool->wake_due = 0; /* the caller, on the pool's thread, refills next */
 	return n;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Invariant: free + lent + recycled slots == slots_num, and each run counts exactly its lent and recycled slots and its
- * fragments. Pieces are cut upwards from a run and never overlap; what one run loses at its end is the cost of a buffer.
+ * Invariant: free + lent + recycled slots == slots_num, and each run counts exactly its lent and recycled slots and
+ * its fragments. Pieces are cut upwards from a run and never overlap; what one run loses at its end is the cost of a
+ * buffer.
  */
 #include "pool.h"
 
@@ -65,7 +66,7 @@ static bool ring_renew(struct vnetrx_pool *p, uint32_t need)
 /* No run: from here on a thread that frees wakes the host, and what was freed just before is looked for once more. */
 static VNRX_COLD bool ring_retry(struct vnetrx_pool *p, uint32_t need)
 {
-	vnrx_pool_set_short(p, true);
+	vnrx_pool_set_wait(p, VNRX_SHORT_RUN);
 	return vnetrx_pool_collect(p) != 0u && ring_renew(p, need);
 }
 
@@ -146,7 +147,7 @@ unsigned vnetrx_pool_get(struct vnetrx_pool *pool, uint32_t len, struct vnetrx_b
 			return i;
 		i += carve(pool, want, bufs + i, end - i);
 	}
-	if (VNRX_LOAD_RELAXED(&pool->is_short) != 0 && i == n)
+	if (VNRX_LOAD_RELAXED(&pool->is_short) != VNRX_SHORT_NOT && i == n)
 		vnrx_pool_set_short(pool, false);
 	return i;
 }
@@ -207,8 +208,8 @@ void vnrx_pool_run_idle(struct vnetrx_pool *pool, uint16_t run)
 		cut_start(&pool->copy, r, run, r->size); /* from its start again: those bytes are in the cache */
 	else if (run != pool->cut.run)
 		vnrx_pages_put(&pool->pages, run);
-	if (VNRX_LOAD_RELAXED(&pool->is_short) != 0)
-		pool->wake_due = 1;
+	if (VNRX_LOAD_RELAXED(&pool->is_short) != VNRX_SHORT_NOT)
+		pool->run_back = 1;
 }
 
 unsigned vnetrx_pool_pkts_free(const struct vnetrx_pool *pool)
@@ -223,7 +224,7 @@ void vnetrx_pool_read_stats(const struct vnetrx_pool *pool, struct vnetrx_pool_s
 	stats->runs = pg->owned;
 	stats->run_bytes = pg->run_bytes;
 	stats->pinned_bytes = pg->pinned_bytes;
-	stats->bufs_lent = pool->slots_num - pool->ids_free - pool->recycled;
+	stats->bufs_lent = vnrx_pool_lent(pool);
 	stats->bufs_recycled = pool->recycled;
 	stats->pkts_used = pool->pkts_num - pool->pkts_free;
 	stats->run_allocs = pg->run_allocs;

@@ -2,9 +2,9 @@
 /*
  * The pool from inside: what merge, rxq and the descriptors' free path do with it for every packet.
  *
- * Ids of buffers are slot numbers. A slot is free, lent or recycled; free ones are on a stack, recycled ones in a FIFO so
- * that neighbours that came back together go out together. Free descriptors are on a stack too: what was freed last is
- * still in the cache, and the ones to come can be prefetched.
+ * Ids of buffers are slot numbers. A slot is free, lent or recycled; free ones are on a stack, recycled ones in a
+ * FIFO so that neighbours that came back together go out together. Free descriptors are on a stack too: what was freed
+ * last is still in the cache, and the ones to come can be prefetched.
  */
 #ifndef VNRX_BUF_POOL_H
 #define VNRX_BUF_POOL_H
@@ -18,6 +18,11 @@
 #define VNRX_SLOT_LENT     1u
 #define VNRX_SLOT_RECYCLED 2u
 #define VNRX_SLOT_NONE     0xffffu
+
+/* What a queue that cannot go on waits for. */
+#define VNRX_SHORT_NOT 0
+#define VNRX_SHORT_RUN 1 /* a run: no buffer can be carved                      */
+#define VNRX_SHORT_ANY 2 /* whatever comes back, for instance a packet descriptor */
 
 struct vnrx_slot {
 	uint8_t *addr;     /* as posted                                  */
@@ -53,7 +58,7 @@ struct vnetrx_pool {
 
 	uint32_t            hole;      /* left over in a run that was given up; the next buffer's cost      */
 	uint32_t            copy_hole; /* the same for small packets                                        */
-	uint32_t            wake_due;  /* a run came back while the ring was short                          */
+	uint32_t            run_back;  /* a run came back while the ring was short                          */
 	uint16_t            recycled_first;
 	uint16_t            recycled_last;
 	uint32_t            recycled;
@@ -77,11 +82,16 @@ struct vnetrx_pool {
 
 	uint8_t             line[VNRX_CACHE_LINE]; /* what follows is written by other threads */
 	struct vnetrx_pkt  *remote;    /* heads freed elsewhere, newest first, linked by next */
-	int                 is_short;  /* fewer buffers are posted than wanted */
+	int                 is_short;  /* VNRX_SHORT_*                                        */
 };
 
-/* Says whether fewer buffers are posted than wanted; while it is so, a run that comes back wakes the host once. */
+/* Says whether the queue waits for something to come back: the next packet that is freed then wakes the host, once. Does
+ * vnetrx_pool_get() lack a run it says so itself, and then only a free that empties a run wakes. After setting it, look
+ * at the return list once more: vnetrx_pool_collect(). */
 void vnrx_pool_set_short(struct vnetrx_pool *pool, bool is_short);
+
+/* The same with one of VNRX_SHORT_*. */
+void vnrx_pool_set_wait(struct vnetrx_pool *pool, int what);
 
 /* Room for a copy of len bytes; NULL = no run. The caller owns one fragment of *run. */
 uint8_t *vnrx_pool_copy_room(struct vnetrx_pool *pool, uint32_t len, uint16_t *run, uint32_t *truesize);
@@ -89,7 +99,7 @@ uint8_t *vnrx_pool_copy_room(struct vnetrx_pool *pool, uint32_t len, uint16_t *r
 /* The last fragment of a run is gone. */
 void vnrx_pool_run_idle(struct vnetrx_pool *pool, uint16_t run);
 
-/* Wakes the host when a run came back that it waits for. */
+/* Something came back while the ring was short: wakes the host if that is what it waits for. */
 void vnrx_pool_wake(struct vnetrx_pool *pool);
 
 /* Every count, list and sum agrees with every other. Between calls only; walks everything. */
@@ -144,6 +154,12 @@ static VNRX_INLINE void vnrx_run_drop(struct vnetrx_pool *pool, uint16_t i)
 	VNRX_ASSERT(pool->pages.runs[i].held != 0u);
 	if (--pool->pages.runs[i].held == 0u)
 		vnrx_pool_run_idle(pool, i);
+}
+
+/* Buffers that are out: at the device, or about to be posted. */
+static VNRX_INLINE uint32_t vnrx_pool_lent(const struct vnetrx_pool *pool)
+{
+	return pool->slots_num - pool->ids_free - pool->recycled;
 }
 
 /* A descriptor with owner set and everything else as it was left; NULL = none free. */

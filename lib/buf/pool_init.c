@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Setting up and taking down a pool: the configuration is resolved once, and both footprint() and init() work from it. */
+/* Setting up and taking down a pool: footprint() and init() work from one plan, made from the configuration. */
 #include "../mem.h"
 #include "pool.h"
 

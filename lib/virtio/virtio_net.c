@@ -150,6 +150,24 @@ static void meta_hash(const uint8_t *hdr, struct vnetrx_meta *meta)
 	meta->hash = (uint32_t)vnrx_le16(hdr + OFF_HASH) | (uint32_t)vnrx_le16(hdr + OFF_HASH + 2u) << 16;
 }
 
+/* Checksum and segmentation fields; false = they contradict themselves. */
+static bool offloads_decode(const uint8_t *hdr, uint32_t hdr_len, uint32_t features, struct vnetrx_meta *meta)
+{
+	struct fields f = fields_read(hdr, features);
+
+	if (!csum_ok(&f))
+		return false;
+	if (f.tunnel != 0u && !tunnel_ok(&f, hdr_len, features))
+		return false;
+	if (hdr[1] != VNETRX_GSO_NONE) {
+		if (!gso_ok(&f))
+			return false;
+		meta_gso(&f, meta);
+	}
+	meta_csum(&f, meta);
+	return true;
+}
+
 /* false = a count of 0 where it must not be. */
 static bool meta_nbufs(const uint8_t *hdr, uint32_t len, uint32_t features, struct vnetrx_meta *meta)
 {
@@ -165,22 +183,14 @@ int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, ui
                              struct vnetrx_meta *meta)
 {
 	const uint8_t *h = hdr;
-	struct fields  f;
 
 	meta->skip = (uint16_t)hdr_len;
 	if (!meta_nbufs(h, len, features, meta) || len < hdr_len || hdr_len < HDR_LEGACY)
 		return VNETRX_ERR_BAD;
-	f = fields_read(h, features);
-	if (!csum_ok(&f))
+	if (h[1] == VNETRX_GSO_NONE && h[0] == F_DATA_VALID)
+		meta->flags = VNETRX_PKT_CSUM_OK; /* nearly every packet */
+	else if (!offloads_decode(h, hdr_len, features, meta))
 		return VNETRX_ERR_BAD;
-	if (f.tunnel != 0u && !tunnel_ok(&f, hdr_len, features))
-		return VNETRX_ERR_BAD;
-	if (h[1] != VNETRX_GSO_NONE) {
-		if (!gso_ok(&f))
-			return VNETRX_ERR_BAD;
-		meta_gso(&f, meta);
-	}
-	meta_csum(&f, meta);
 	if ((features & VNETRX_VIRTIO_HASH_REPORT) != 0u && hdr_len >= HDR_HASH)
 		meta_hash(h, meta);
 	return VNETRX_OK;

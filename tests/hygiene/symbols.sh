@@ -72,7 +72,8 @@ links_alone()
 		}
 	END
 	$CC -std=c11 -O2 -ffreestanding -fno-stack-protector -fno-builtin -nostdlib -static -no-pie -Iinclude \
-		-Wl,--no-undefined "$scratch/alone.c" -Wl,--whole-archive "$1" -Wl,--no-whole-archive -o "$scratch/alone"
+		-Wl,--no-undefined "$scratch/alone.c" \
+		-Wl,--whole-archive "$1" -Wl,--no-whole-archive -o "$scratch/alone"
 }
 
 # Standard headers that a source of the library may include: those of a freestanding environment, and Valgrind's in

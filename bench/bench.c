@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options, clock, repeats and statistics; memory and output are in bench_out.c. */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#define HAVE_TSC 1
+#endif
+
+#include "bench_out.h"
+
+/* ---- clock ---- */
+
+uint64_t bench_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t bench_ticks(void)
+{
+#ifdef HAVE_TSC
+	uint64_t ticks;
+
+	_mm_lfence(); /* nothing measured starts before the first reading or ends after the last */
+	ticks = __rdtsc();
+	_mm_lfence();
+	return ticks;
+#else
+	return bench_ns();
+#endif
+}
+
+double bench_elapsed(const struct bench *b, uint64_t ticks, uint64_t pairs)
+{
+	uint64_t own = pairs * b->overhead;
+
+	return ticks > own ? (double)(ticks - own) * b->ns_per_tick : 0.0;
+}
+
+static void calibrate(struct bench *b)
+{
+	uint64_t ns = bench_ns();
+	uint64_t ticks = bench_ticks();
+	uint64_t best = UINT64_MAX;
+	unsigned i;
+
+	while (bench_ns() - ns < 20000000u)
+		;
+	ticks = bench_ticks() - ticks;
+	ns = bench_ns() - ns;
+	b->ns_per_tick = (double)ns / (double)ticks;
+	for (i = 0; i < 10000; i++) {
+		uint64_t start = bench_ticks();
+		uint64_t cost = bench_ticks() - start;
+
+		best = cost < best ? cost : best;
+	}
+	b->overhead = best;
+}
+
+/* ---- is the core ours alone? ---- */
+
+#if defined(__GNUC__) || defined(__clang__)
+#define KEEP(x) __asm__ volatile("" : "+r"(x))
+#else
+#define KEEP(x) ((void)(x))
+#endif
+
+#define ADD_ROUNDS 20000u
+
+/* Additions per ns of twelve independent chains: a busy sibling thread takes about half of the adders. */
+static double adds_rate(const struct bench *b)
+{
+	uintptr_t a = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0, m = 0;
+	uint64_t ticks = bench_ticks();
+	unsigned n;
+
+	for (n = 0; n < ADD_ROUNDS; n++) {
+		a += 1; c += 1; d += 1; e += 1; f += 1; g += 1; h += 1; i += 1; j += 1; k += 1; l += 1; m += 1;
+		KEEP(a); KEEP(c); KEEP(d); KEEP(e); KEEP(f); KEEP(g);
+		KEEP(h); KEEP(i); KEEP(j); KEEP(k); KEEP(l); KEEP(m);
+	}
+	ticks = bench_ticks() - ticks;
+	return 12.0 * ADD_ROUNDS / bench_elapsed(b, ticks, 1);
+}
+
+static bool core_quiet(struct bench *b)
+{
+	double rate = adds_rate(b);
+
+	if (rate > b->adds_best)
+		b->adds_best = rate;
+	return rate >= BENCH_QUIET * b->adds_best;
+}
+
+static long preemptions(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+/* One repeat; true: it was quiet. */
+static bool repeat(struct bench *b, bench_fn fn, void *arg, double *value)
+{
+	long before = preemptions();
+	bool quiet = core_quiet(b);
+
+	*value = fn(arg);
+	quiet = core_quiet(b) && quiet;
+	return quiet && preemptions() == before;
+}
+
+/* ---- statistics ---- */
+
+struct samples {
+	double   v[BENCH_REPEATS_MAX];
+	unsigned n;
+};
+
+/* When there is no room, the last place keeps the lowest. */
+static void samples_add(struct samples *s, double value)
+{
+	if (s->n < BENCH_REPEATS_MAX)
+		s->v[s->n++] = value;
+	else if (value < s->v[BENCH_REPEATS_MAX - 1u])
+		s->v[BENCH_REPEATS_MAX - 1u] = value;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a;
+	double y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void summarize(const struct samples *quiet, const struct samples *noisy, unsigned discarded,
+                      struct bench_stat *stat)
+{
+	struct samples s = quiet->n != 0 ? *quiet : *noisy;
+
+	memset(stat, 0, sizeof(*stat));
+	stat->quiet = quiet->n;
+	stat->noisy = discarded;
+	if (s.n == 0)
+		return;
+	qsort(s.v, s.n, sizeof(s.v[0]), by_value);
+	stat->min = s.v[0];
+	stat->max = s.v[s.n - 1];
+	stat->median = (s.v[s.n / 2] + s.v[(s.n - 1) / 2]) / 2.0;
+	stat->spread = stat->median > 0.0 ? (stat->max - stat->min) / stat->median : 0.0;
+}
+
+/* A noisy moment often lasts: come back a little later. */
+static void wait_a_little(void)
+{
+	const struct timespec ts = { .tv_sec = 0, .tv_nsec = 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+/* Whether a row may have one more repeat. */
+static bool go_on(const struct bench *b, const struct samples *quiet, uint64_t start)
+{
+	return quiet->n < b->repeats && bench_ns() - start < (b->quick ? BENCH_ROW_NS / 4u : BENCH_ROW_NS);
+}
+
+void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat)
+{
+	struct samples quiet = { .n = 0 };
+	struct samples noisy = { .n = 0 };
+	unsigned discarded = 0;
+	uint64_t start = bench_ns();
+	double value;
+
+	(void)fn(arg);
+	while (go_on(b, &quiet, start)) {
+		if (repeat(b, fn, arg, &value)) {
+			samples_add(&quiet, value);
+			continue;
+		}
+		samples_add(&noisy, value);
+		discarded++;
+		wait_a_little();
+	}
+	summarize(&quiet, &noisy, discarded, stat);
+}
+
+void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void *arg_b, struct bench_stat stat[3])
+{
+	struct samples quiet[3] = { { .n = 0 }, { .n = 0 }, { .n = 0 } };
+	struct samples noisy[3] = { { .n = 0 }, { .n = 0 }, { .n = 0 } };
+	unsigned discarded = 0;
+	uint64_t start = bench_ns();
+	unsigned i;
+
+	(void)fn_a(arg_a);
+	(void)fn_b(arg_b);
+	while (go_on(b, &quiet[0], start)) {
+		double v[3];
+		bool is_quiet = repeat(b, fn_a, arg_a, &v[0]);
+		struct samples *to;
+
+		is_quiet = repeat(b, fn_b, arg_b, &v[1]) && is_quiet;
+		v[2] = v[1] > 0.0 ? v[0] / v[1] : 0.0;
+		to = is_quiet ? quiet : noisy;
+		for (i = 0; i < 3; i++)
+			samples_add(&to[i], v[i]);
+		if (!is_quiet) {
+			discarded++;
+			wait_a_little();
+		}
+	}
+	for (i = 0; i < 3; i++)
+		summarize(&quiet[i], &noisy[i], discarded, &stat[i]);
+}
+
+/* ---- options ---- */
+
+static void usage(FILE *to, const char *name, const char *about)
+{
+	fprintf(to,
+	        "usage: %s [options]\n%s\n"
+	        "  --quick         few repeats\n"
+	        "  --check         compare with the limits; exit 1 on a miss\n"
+	        "  --json          one JSON object instead of tables\n"
+	        "  --only TEXT     only rows whose name contains TEXT\n"
+	        "  --repeats N     quiet repeats wanted, 1..%u (default 15, quick 5)\n"
+	        "  --small-pages   no huge pages\n"
+	        "  --help          this text\n",
+	        name, about, BENCH_REPEATS_MAX);
+}
+
+/* The number of arguments taken: 0 = not an option of ours. */
+static int option(struct bench *b, char **argv, int left)
+{
+	if (strcmp(argv[0], "--quick") == 0)
+		b->quick = true;
+	else if (strcmp(argv[0], "--check") == 0)
+		b->check = true;
+	else if (strcmp(argv[0], "--json") == 0)
+		b->json = true;
+	else if (strcmp(argv[0], "--small-pages") == 0)
+		b->small_pages = true;
+	else if (strcmp(argv[0], "--only") == 0 && left > 1)
+		return b->only = argv[1], 2;
+	else if (strcmp(argv[0], "--repeats") == 0 && left > 1)
+		return b->repeats = (unsigned)strtoul(argv[1], NULL, 10), 2;
+	else
+		return 0;
+	return 1;
+}
+
+static void options(struct bench *b, int argc, char **argv, const char *about)
+{
+	int i = 1;
+
+	while (i < argc) {
+		int taken = option(b, argv + i, argc - i);
+
+		if (taken == 0) {
+			bool help = strcmp(argv[i], "--help") == 0;
+
+			if (!help)
+				fprintf(stderr, "%s: unknown option %s\n", b->name, argv[i]);
+			usage(help ? stdout : stderr, b->name, about);
+			exit(help ? 0 : 1);
+		}
+		i += taken;
+	}
+	if (b->repeats == 0)
+		b->repeats = b->quick ? 5 : 15;
+	if (b->repeats > BENCH_REPEATS_MAX)
+		b->repeats = BENCH_REPEATS_MAX;
+}
+
+bool bench_wanted(const struct bench *b, const char *row)
+{
+	return b->only == NULL || strstr(row, b->only) != NULL;
+}
+
+void bench_init(struct bench *b, int argc, char **argv, const char *name, const char *about)
+{
+	unsigned i;
+
+	memset(b, 0, sizeof(*b));
+	b->name = name;
+	b->pages = "none";
+	options(b, argc, argv, about);
+	calibrate(b);
+	for (i = 0; i < 200; i++)
+		(void)core_quiet(b);
+	bench_out_head(b, about);
+}
+
+void bench_die(const char *what)
+{
+	fprintf(stderr, "%s\n", what);
+	exit(1);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MTU_BUF 1536u  /* 12 + 1518, rounded to 64 */
+#define MAX_BUF 4096u
+#define BUF_LOW 128u
+#define BUF_TOP 32768u
+
+enum { OPT_POLL = 256, OPT_TIMEOUT, OPT_HOLD, OPT_BUF, OPT_RING, OPT_FLOWS, OPT_SEED, OPT_RFC6864, OPT_NO_GRO,
+       OPT_NO_COALESCE, OPT_TRUST, OPT_META, OPT_STATS, OPT_JSON, OPT_HELP, OPT_VERSION };
+
+static const struct option longs[] = {
+	{ "poll", required_argument, NULL, OPT_POLL },
+	{ "flush-timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "hold-max", required_argument, NULL, OPT_HOLD },
+	{ "buf", required_argument, NULL, OPT_BUF },
+	{ "ring", required_argument, NULL, OPT_RING },
+	{ "flows", required_argument, NULL, OPT_FLOWS },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "rfc6864", no_argument, NULL, OPT_RFC6864 },
+	{ "no-gro", no_argument, NULL, OPT_NO_GRO },
+	{ "no-coalesce", no_argument, NULL, OPT_NO_COALESCE },
+	{ "trust-csum", no_argument, NULL, OPT_TRUST },
+	{ "meta", required_argument, NULL, OPT_META },
+	{ "stats", no_argument, NULL, OPT_STATS },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char usage[] =
+	"usage: vnetrx-replay [options] IN OUT\n"
+	"Sends a capture through the whole receive path and writes what the host received.\n"
+	"IN: pcap or pcapng, gzip too; - = standard input. OUT: Ethernet pcap, stamped with the time of delivery.\n"
+	"\n"
+	"  --poll N            end of a burst after every N packets; 0 = once, at the end of the file (64)\n"
+	"  --flush-timeout NS  a packet leaves GRO after so long without a new segment, 0 = at the end of a burst (0)\n"
+	"  --hold-max NS       and after so long whatever joins (64 times the timeout, at least 1 ms)\n"
+	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included (auto)\n"
+	"  --ring N            buffers kept posted (256)\n"
+	"  --flows N           packets that GRO holds at once (64)\n"
+	"  --seed N            key of the flow hash (1)\n"
+	"  --rfc6864           ids of IPv4 datagrams with DF carry no meaning\n"
+	"  --no-gro            packets are not joined\n"
+	"  --no-coalesce       neighbouring buffers stay fragments of their own\n"
+	"  --trust-csum        checksums count as verified by the device (captures taken above offloads)\n"
+	"  --meta FILE         one JSON line about each delivered packet\n"
+	"  --stats, --json     all counters on standard output, as a table or as one JSON object\n"
+	"\n"
+	"Exit: 0; 1 usage; 2 bad input (what was read before is written); 3 output failed.\n";
+
+/* The whole of `text` as a decimal number from low to high. */
+static bool number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	char *end = NULL;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && v >= low && v <= high) {
+		*value = v;
+		return true;
+	}
+	fprintf(stderr, "vnetrx-replay: --%s %s: not a number from %llu to %llu\n", option, text,
+	        (unsigned long long)low, (unsigned long long)high);
+	return false;
+}
+
+static bool number32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
+{
+	uint64_t v = 0u;
+
+	if (!number(option, text, low, high, &v))
+		return false;
+	*value = (uint32_t)v;
+	return true;
+}
+
+static bool buffers(struct replay_options *opts, const char *text)
+{
+	uint32_t len = 0u;
+
+	if (strcmp(text, "mtu") == 0) {
+		len = MTU_BUF;
+	} else if (strcmp(text, "max") == 0) {
+		len = MAX_BUF;
+	} else if (strcmp(text, "auto") != 0) {
+		if (!isdigit((unsigned char)text[0])) {
+			fprintf(stderr, "vnetrx-replay: --buf %s: not auto, mtu, max or a number from %u to %u\n",
+			        text, BUF_LOW, BUF_TOP);
+			return false;
+		}
+		if (!number32("buf", text, BUF_LOW, BUF_TOP, &len))
+			return false;
+	}
+	opts->buf_len_min = len;
+	opts->buf_len_max = len;
+	return true;
+}
+
+static bool valued(struct replay_options *opts, int option, const char *arg)
+{
+	switch (option) {
+	case OPT_POLL:
+		return number32("poll", arg, 0u, 65536u, &opts->poll);
+	case OPT_TIMEOUT:
+		return number("flush-timeout", arg, 0u, 1000000000000u, &opts->flush_timeout);
+	case OPT_HOLD:
+		return number("hold-max", arg, 0u, 1000000000000u, &opts->hold_max);
+	case OPT_BUF:
+		return buffers(opts, arg);
+	case OPT_RING:
+		return number32("ring", arg, 1u, 32768u, &opts->ring);
+	case OPT_FLOWS:
+		return number32("flows", arg, 1u, 65536u, &opts->flows);
+	case OPT_SEED:
+		return number("seed", arg, 0u, UINT64_MAX, &opts->seed);
+	default:
+		opts->meta = arg;
+		return true;
+	}
+}
+
+/* An option without a value; false = it is not known. */
+static bool flag(struct replay_options *opts, int option)
+{
+	switch (option) {
+	case OPT_RFC6864:
+		opts->rfc6864 = true;
+		return true;
+	case OPT_NO_GRO:
+		opts->no_gro = true;
+		return true;
+	case OPT_NO_COALESCE:
+		opts->no_coalesce = true;
+		return true;
+	case OPT_TRUST:
+		opts->trust_csum = true;
+		return true;
+	case OPT_STATS:
+		opts->stats = true;
+		return true;
+	case OPT_JSON:
+		opts->json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int replay_options_read(struct replay_options *opts, int argc, char **argv)
+{
+	int option;
+
+	*opts = (struct replay_options){ .poll = 64u, .ring = 256u, .flows = 64u, .seed = 1u };
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (option == OPT_VERSION) {
+			printf("vnetrx-replay %d.%d.%d\n", VNETRX_VERSION_MAJOR, VNETRX_VERSION_MINOR,
+			       VNETRX_VERSION_PATCH);
+			return 0;
+		}
+		if (option == '?' || (optarg != NULL ? !valued(opts, option, optarg) : !flag(opts, option)))
+			return 1;
+	}
+	if (argc - optind != 2) {
+		fprintf(stderr, "vnetrx-replay: %d operands given, two wanted: IN OUT (--help says more)\n",
+		        argc - optind);
+		return 1;
+	}
+	opts->in = argv[optind];
+	opts->out = argv[optind + 1];
+	return -1;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const reasons[VNETRX_LEFT_NUM] = {
+	[VNETRX_LEFT_PASSED] = "passed",
+	[VNETRX_LEFT_PUSH] = "push",
+	[VNETRX_LEFT_SHORT] = "short",
+	[VNETRX_LEFT_FULL] = "full",
+	[VNETRX_LEFT_NEXT] = "next",
+	[VNETRX_LEFT_ORDER] = "order",
+	[VNETRX_LEFT_EVICTED] = "evicted",
+	[VNETRX_LEFT_TIMEOUT] = "timeout",
+	[VNETRX_LEFT_HOLD] = "hold",
+	[VNETRX_LEFT_FLUSH] = "flush",
+};
+
+/* The id mode of each IP level of a merged packet; IPv6 has no ids. */
+static const char *id_modes(const struct vnetrx_pkt *pkt)
+{
+	if ((pkt->flags & VNETRX_PKT_MERGED) == 0u)
+		return "";
+	if ((pkt->flags & VNETRX_PKT_IPV6) != 0u)
+		return "null";
+	return (pkt->flags & VNETRX_PKT_ID_FIXED) != 0u ? "\"fixed\"" : "\"rising\"";
+}
+
+bool replay_meta(FILE *file, uint64_t n, const struct vnetrx_pkt *pkt, vnetrx_ns out_ns)
+{
+	const char *left = pkt->reason < VNETRX_LEFT_NUM ? reasons[pkt->reason] : "?";
+
+	return fprintf(file,
+	               "{\"n\":%" PRIu64 ",\"len\":%" PRIu32 ",\"segs\":%u,\"gso_size\":%u,\"rx_gso_size\":%u,"
+	               "\"id\":[%s],\"frags\":%u,\"bufs\":%u,\"truesize\":%" PRIu32 ",\"first_ns\":%" PRIu64
+	               ",\"last_ns\":%" PRIu64 ",\"out_ns\":%" PRIu64 ",\"left\":\"%s\"}\n",
+	               n, pkt->len, pkt->segs, pkt->gso_size, pkt->rx_gso_size, id_modes(pkt), pkt->nfrags,
+	               pkt->nbufs, pkt->truesize, pkt->seen_first, pkt->seen_last, out_ns, left) > 0;
+}
+
+static uint64_t counter(const struct vnetrx_rxq_stats *stats, unsigned i)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)stats + i * sizeof(value), sizeof(value));
+	return value;
+}
+
+void replay_stats_table(const struct vnetrx_rxq_stats *stats)
+{
+	unsigned i;
+
+	for (i = 0u; vnetrx_stats_name(i) != NULL; i++)
+		printf("%-22s %12" PRIu64 "  %s\n", vnetrx_stats_name(i), counter(stats, i), vnetrx_stats_text(i));
+}
+
+void replay_stats_json(const struct vnetrx_rxq_stats *stats)
+{
+	unsigned i;
+
+	for (i = 0u; vnetrx_stats_name(i) != NULL; i++)
+		printf("%s\"%s\":%" PRIu64, i == 0u ? "{" : ",", vnetrx_stats_name(i), counter(stats, i));
+	printf("}\n");
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the written part of a buffer to a packet descriptor. Reused descriptors keep nothing that no flag guards. */
+#ifndef VNRX_BUF_PIECE_H
+#define VNRX_BUF_PIECE_H
+
+#include "pool.h"
+
+#define VNRX_META_FLAGS 0x7fu /* the VNETRX_PKT_* that a device may set */
+
+/* The written part of a buffer. */
+struct vnrx_piece {
+	struct vnrx_slot *slot;
+	uint8_t          *data;
+	uint32_t          len;
+	uint32_t          id;
+};
+
+/* The buffer becomes a fragment of its own. */
+static VNRX_INLINE void vnrx_piece_claim(struct vnetrx_pool *pool, const struct vnrx_piece *pc)
+{
+	vnrx_slot_claim(pool, pc->slot, pc->id);
+	vnrx_run_hold(pool, pc->slot->run);
+}
+
+static VNRX_INLINE void vnrx_link_fill(struct vnetrx_pkt *pkt, const struct vnrx_piece *pc)
+{
+	pkt->next = NULL;
+	pkt->chain = NULL;
+	pkt->data = pc->data;
+	pkt->frag_len = pc->len;
+	pkt->run = pc->slot->run;
+}
+
+/* What few packets have. */
+static inline void vnrx_head_fill_meta(struct vnetrx_pkt *pkt, const struct vnetrx_meta *meta)
+{
+	bool joined = meta->gso_size != 0u || (meta->flags & VNETRX_PKT_RSC) != 0u;
+
+	pkt->segs = joined ? meta->segs : 1u;
+	pkt->gso_size = meta->gso_size;
+	pkt->rx_gso_size = meta->gso_size;
+	pkt->gso_type = meta->gso_type;
+	pkt->tstamp = meta->tstamp;
+	pkt->hash = meta->hash;
+	pkt->mark = meta->mark;
+	pkt->vlan_tci = meta->vlan_tci;
+	pkt->vlan_proto = meta->vlan_proto;
+	pkt->csum_start = meta->csum_start;
+	pkt->csum_offset = meta->csum_offset;
+	pkt->hash_type = meta->hash_type;
+}
+
+/* All of a head that a flag does not guard. */
+static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnetrx_meta *meta, uint32_t len,
+                                       uint32_t truesize)
+{
+	uint32_t flags = meta->flags & VNRX_META_FLAGS;
+
+	pkt->len = len;
+	pkt->truesize = truesize;
+	pkt->flags = flags;
+	pkt->nfrags = 1;
+	pkt->nbufs = 1;
+	pkt->segs = 1;
+	pkt->gso_size = 0;
+	pkt->l3_off = 0;
+	pkt->l4_off = 0;
+	pkt->hdr_len = 0;
+	pkt->rx_gso_size = 0;
+	pkt->gso_type = VNETRX_GSO_NONE;
+	pkt->hash_type = 0;
+	pkt->reason = VNETRX_LEFT_PASSED;
+	if (((flags & ~VNETRX_PKT_CSUM_OK) | meta->gso_size | meta->gso_type) != 0u)
+		vnrx_head_fill_meta(pkt, meta);
+}
+
+#endif
