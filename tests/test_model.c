@@ -239,7 +239,7 @@ static void feed(struct run *r)
 	view_frame(&r->view[number], r->bytes[number], p.len);
 	law = law_pkt_of(pkt, r->scratch);
 	laws_in(r->laws, &law);
-	meta = (struct model_meta){ p.flags, p.vlan_tci, p.vlan_proto, p.gso_size, p.split < p.len ? p.split : 0u,
+	meta = (struct model_meta){ p.flags, p.vlan_tci, p.vlan_proto, p.gso_size,
 	                            (p.flags & VNETRX_PKT_TSTAMP) != 0u, pkt->tstamp,
 	                            p.csum_start != r->view[number].l4 || p.csum_offset != 16u, p.mark };
 	r->n++;
@@ -320,6 +320,7 @@ static void setup(struct run *r, uint64_t seed)
 	            rng_once_in(&r->rng, 4) ? 1448 : 60);
 	r->stream->device_words = rng_once_in(&r->rng, 2);
 	cfg.flows = 1u + rng_below(&r->rng, rng_once_in(&r->rng, 2) ? 8 : 200);
+	cfg.protos = VNETRX_GRO_TCP;
 	cfg.segs_max = 2u + rng_below(&r->rng, 30);
 	cfg.bytes_max = 1280u + rng_below(&r->rng, 5000);
 	cfg.timeout_ns = rng_once_in(&r->rng, 3) ? 0u : 1u + rng_below(&r->rng, 5000);

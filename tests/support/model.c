@@ -102,8 +102,6 @@ static bool holdable(const struct view *v, const struct model_meta *meta, uint32
 		return false;
 	if (v->ip_end - v->l3 > bytes_max)
 		return false;
-	if (meta->split != 0u && meta->split < v->payload) /* the host gets headers in one piece */
-		return false;
 	if ((meta->flags & VNETRX_PKT_PARTIAL) != 0u)
 		return !meta->wrong_start;
 	return v->l4_csum_ok || (meta->flags & VNETRX_PKT_CSUM_OK) != 0u;

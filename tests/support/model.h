@@ -28,7 +28,6 @@ struct model_meta {
 	uint32_t flags;
 	uint16_t vlan_tci, vlan_proto;
 	uint16_t gso_size;
-	size_t   split;      /* bytes in the first fragment; 0 = all */
 	bool     stamped;    /* seen at `stamp` when that is before now */
 	uint64_t stamp;
 	bool     wrong_start; /* PARTIAL, but not of this TCP header */

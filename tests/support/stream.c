@@ -147,7 +147,7 @@ static void device_words(struct stream *s, struct stream_pkt *pkt)
 		pkt->mark = rng_below(&s->rng, 2);
 		break;
 	case 2:
-		pkt->gso_size = 50;
+		pkt->gso_size = s->gso ? 50 : 0;
 		break;
 	case 3:
 		pkt->flags |= VNETRX_PKT_RSC;

@@ -28,7 +28,8 @@ struct stream {
 	unsigned     nflows;              /* 1..STREAM_FLOWS                                  */
 	uint32_t     odd;                 /* one frame in so many is changed; 0 = none        */
 	uint32_t     payload_max;
-	bool         device_words;        /* tags taken off, marks, timestamps, GSO, fragments */
+	bool         device_words;        /* tags taken off, marks, timestamps, fragments    */
+	bool         gso;                 /* with device_words: segment sizes too            */
 	unsigned     last;
 	struct frame flow[STREAM_FLOWS];
 };
