@@ -27,7 +27,7 @@ static void check(const struct vnrx_dissect *d, const uint8_t *hdr, uint32_t ava
 		return;
 	FUZZ_CHECK(d->proto == VNRX_PROTO_TCP);
 	FUZZ_CHECK(d->l4 + VNRX_TCP_HDR <= d->payload && d->payload <= avail);
-	FUZZ_CHECK(d->payload < d->end && d->end <= frame_len);
+	FUZZ_CHECK(d->payload <= d->end && d->end <= frame_len);
 	FUZZ_CHECK(d->payload <= VNRX_HDR_MAX);
 }
 
