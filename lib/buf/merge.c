@@ -24,6 +24,7 @@ static VNRX_INLINE struct vnrx_piece piece_open(const struct vnetrx_merge *m, st
 
 	if (m->sync_cpu != NULL)
 		m->sync_cpu(m->dev, pc.data, slot->dma + done->off, pc.len);
+	VNRX_TRACK_DEFINED(pc.data, pc.len); /* whatever a device wrote, or only says it wrote */
 	return pc;
 }
 
