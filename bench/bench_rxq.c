@@ -182,10 +182,14 @@ static void batch(struct rxq_bench *r, uint32_t polls)
 	uint32_t i;
 
 	dev_write(&r->dev, polls * BURST);
-	if (r->cold)
+	if (r->cold) {
 		evict(r->walk);
+		bench_window_begin(r->b);
+	}
 	for (i = 0; i < polls; i++)
 		poll_once(r);
+	if (r->cold)
+		bench_window_end(r->b);
 }
 
 static double rxq_repeat(void *arg)
