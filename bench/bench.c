@@ -103,6 +103,28 @@ static bool core_quiet(struct bench *b)
 	return rate >= BENCH_QUIET * b->adds_best;
 }
 
+/* A noisy moment often lasts: come back a little later. */
+static void wait_a_little(void)
+{
+	const struct timespec ts = { .tv_sec = 0, .tv_nsec = 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+/* Looks for a moment in which nobody shares the core: a second with --check, a tenth of it with --quick. */
+static void calibrate_adds(struct bench *b)
+{
+	uint64_t start = bench_ns();
+	uint64_t time_ns = b->check ? 1000000000u : b->quick ? 100000000u : 300000000u;
+	unsigned i;
+
+	while (bench_ns() - start < time_ns) {
+		for (i = 0; i < 10; i++)
+			(void)core_quiet(b);
+		wait_a_little();
+	}
+}
+
 static long preemptions(void)
 {
 	struct rusage usage;
@@ -110,15 +132,41 @@ static long preemptions(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+static void watch_begin(struct bench *b)
+{
+	b->preempted = preemptions();
+	if (!core_quiet(b))
+		b->disturbed = true;
+}
+
+static void watch_end(struct bench *b)
+{
+	if (!core_quiet(b) || preemptions() != b->preempted)
+		b->disturbed = true;
+}
+
+void bench_window_begin(struct bench *b)
+{
+	if (!b->windowed)
+		b->disturbed = false; /* whatever was before does not count */
+	b->windowed = true;
+	watch_begin(b);
+}
+
+void bench_window_end(struct bench *b)
+{
+	watch_end(b);
+}
+
 /* One repeat; true: it was quiet. */
 static bool repeat(struct bench *b, bench_fn fn, void *arg, double *value)
 {
-	long before = preemptions();
-	bool quiet = core_quiet(b);
-
+	b->windowed = b->disturbed = false;
+	watch_begin(b);
 	*value = fn(arg);
-	quiet = core_quiet(b) && quiet;
-	return quiet && preemptions() == before;
+	if (!b->windowed)
+		watch_end(b);
+	return !b->disturbed;
 }
 
 /* ---- statistics ---- */
@@ -128,10 +176,13 @@ struct samples {
 	unsigned n;
 };
 
+/* When there is no room, the last place keeps the lowest. */
 static void samples_add(struct samples *s, double value)
 {
 	if (s->n < BENCH_REPEATS_MAX)
 		s->v[s->n++] = value;
+	else if (value < s->v[BENCH_REPEATS_MAX - 1u])
+		s->v[BENCH_REPEATS_MAX - 1u] = value;
 }
 
 static int by_value(const void *a, const void *b)
@@ -159,12 +210,10 @@ static void summarize(const struct samples *quiet, const struct samples *noisy, 
 	stat->spread = stat->median > 0.0 ? (stat->max - stat->min) / stat->median : 0.0;
 }
 
-/* A noisy moment often lasts: come back a little later. */
-static void wait_a_little(void)
+/* Whether a row may have one more repeat. */
+static bool go_on(const struct bench *b, const struct samples *quiet, uint64_t start)
 {
-	const struct timespec ts = { .tv_sec = 0, .tv_nsec = 3000000 };
-
-	nanosleep(&ts, NULL);
+	return quiet->n < b->repeats && bench_ns() - start < (b->quick ? BENCH_ROW_NS / 4u : BENCH_ROW_NS);
 }
 
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat)
@@ -172,10 +221,11 @@ void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat)
 	struct samples quiet = { .n = 0 };
 	struct samples noisy = { .n = 0 };
 	unsigned discarded = 0;
+	uint64_t start = bench_ns();
 	double value;
 
 	(void)fn(arg);
-	while (quiet.n < b->repeats && quiet.n + discarded < b->repeats * BENCH_ATTEMPTS) {
+	while (go_on(b, &quiet, start)) {
 		if (repeat(b, fn, arg, &value)) {
 			samples_add(&quiet, value);
 			continue;
@@ -192,11 +242,12 @@ void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void
 	struct samples quiet[3] = { { .n = 0 }, { .n = 0 }, { .n = 0 } };
 	struct samples noisy[3] = { { .n = 0 }, { .n = 0 }, { .n = 0 } };
 	unsigned discarded = 0;
+	uint64_t start = bench_ns();
 	unsigned i;
 
 	(void)fn_a(arg_a);
 	(void)fn_b(arg_b);
-	while (quiet[0].n < b->repeats && quiet[0].n + discarded < b->repeats * BENCH_ATTEMPTS) {
+	while (go_on(b, &quiet[0], start)) {
 		double v[3];
 		bool is_quiet = repeat(b, fn_a, arg_a, &v[0]);
 		struct samples *to;
@@ -227,6 +278,7 @@ static void usage(FILE *to, const char *name, const char *about)
 	        "  --only TEXT     only rows whose name contains TEXT\n"
 	        "  --repeats N     quiet repeats wanted, 1..%u (default 15, quick 5)\n"
 	        "  --small-pages   no huge pages\n"
+	        "  --adds RATE     additions/ns of this core when it is alone (default: the best seen)\n"
 	        "  --help          this text\n",
 	        name, about, BENCH_REPEATS_MAX);
 }
@@ -244,6 +296,8 @@ static int option(struct bench *b, char **argv, int left)
 		b->small_pages = true;
 	else if (strcmp(argv[0], "--only") == 0 && left > 1)
 		return b->only = argv[1], 2;
+	else if (strcmp(argv[0], "--adds") == 0 && left > 1)
+		return b->adds_best = strtod(argv[1], NULL), 2;
 	else if (strcmp(argv[0], "--repeats") == 0 && left > 1)
 		return b->repeats = (unsigned)strtoul(argv[1], NULL, 10), 2;
 	else
@@ -281,15 +335,12 @@ bool bench_wanted(const struct bench *b, const char *row)
 
 void bench_init(struct bench *b, int argc, char **argv, const char *name, const char *about)
 {
-	unsigned i;
-
 	memset(b, 0, sizeof(*b));
 	b->name = name;
 	b->pages = "none";
 	options(b, argc, argv, about);
 	calibrate(b);
-	for (i = 0; i < 200; i++)
-		(void)core_quiet(b);
+	calibrate_adds(b);
 	bench_out_head(b, about);
 }
 

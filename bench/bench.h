@@ -4,7 +4,8 @@
  *
  * A repeat counts only if the core was the program's alone: the thread was not preempted, and a loop of independent
  * additions ran before and after it at no less than BENCH_QUIET of the best rate seen (a busy sibling of the core halves
- * it). Others are discarded, counted and tried again, a bounded number of times.
+ * it). Others are discarded, counted and tried again for a bounded time. Repeats should be short, about a millisecond:
+ * long ones find no quiet moment on a busy machine.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 #define BENCH_REPEATS_MAX 64u
-#define BENCH_ATTEMPTS    8u   /* per repeat wanted */
+#define BENCH_ROW_NS      6000000000u /* no more repeats of one row after so long; --quick: a quarter */
 #define BENCH_QUIET       0.85
 
 struct bench {
@@ -28,6 +29,9 @@ struct bench {
 	double      ns_per_tick;
 	uint64_t    overhead; /* ticks that a pair of bench_ticks() costs itself            */
 	double      adds_best; /* additions per ns, the best seen                           */
+	bool        windowed; /* this repeat has marked what must be undisturbed            */
+	bool        disturbed; /* and some of it was not                                     */
+	long        preempted; /* count at the last mark                                     */
 	const char *pages;    /* what backs the largest allocation                          */
 	const char *const *cols;
 	unsigned    ncols;
@@ -58,6 +62,11 @@ int bench_fini(struct bench *b);
 /* Is a row of this name wanted (--only)? */
 bool bench_wanted(const struct bench *b, const char *row);
 
+/* Within a repeat: only what lies between the two must be undisturbed, instead of the whole repeat. For work whose
+ * preparation takes long, leaves nothing in the caches that counts, and is not timed. */
+void bench_window_begin(struct bench *b);
+void bench_window_end(struct bench *b);
+
 /* Warm-up, then repeats until enough were quiet. */
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat);
 
@@ -86,8 +95,9 @@ void bench_row_end(struct bench *b);
 #define BENCH_STAT_COLS "min", "median", "max", "spread %", "quiet"
 void bench_stat_cells(struct bench *b, const struct bench_stat *stat);
 
-/* With --check: prints figure beside limit and counts a miss. */
-void bench_limit(struct bench *b, const char *what, double value, double limit);
+/* With --check: prints the median beside its limit and counts a miss. Without any quiet repeat the lowest figure is
+ * taken, and the line says so. */
+void bench_limit(struct bench *b, const char *what, const struct bench_stat *stat, double limit);
 
 /* A line for people: nothing in JSON. */
 void bench_note(const struct bench *b, const char *text);

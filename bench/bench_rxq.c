@@ -14,19 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "bench.h"
 #include "traffic.h"
 #include "vnetrx.h"
 
 #define HDR_LEN     12u
 #define BURST       64u
-#define RUN_SIZE    32768u
-#define RUNS        2048u
 #define RING_HOT    256u
 #define RING_COLD   4096u
 #define COLD_POLLS  32u
 #define WALK_BYTES  ((size_t)8 << 20)
-#define HOT_POLLS   1024u
+#define HOT_POLLS   128u
 #define LIMIT_HOT   45.0
 #define LIMIT_COLD  60.0
 
@@ -42,9 +41,7 @@ struct device {
 #define FIFO_MASK 8191u
 
 struct host {
-	uint8_t  *arena;
-	uint32_t  free_runs[RUNS];    /* last in, first out */
-	uint32_t  nfree;
+	struct arena arena;              /* first: the page ops get this as theirs */
 	struct vnetrx_pkt *got[4 * BURST];
 	uint32_t  ngot;
 	uint64_t  pkts;
@@ -124,27 +121,6 @@ static void dev_write(struct device *dev, uint32_t n)
 
 /* ---- host ---- */
 
-static void *host_page_alloc(void *arg, size_t size, uint64_t *dma)
-{
-	struct host *host = arg;
-	uint8_t *page;
-
-	if (size != RUN_SIZE || host->nfree == 0)
-		return NULL;
-	page = host->arena + (size_t)host->free_runs[--host->nfree] * RUN_SIZE;
-	*dma = (uintptr_t)page;
-	return page;
-}
-
-static void host_page_free(void *arg, void *page, size_t size, uint64_t dma)
-{
-	struct host *host = arg;
-
-	(void)size;
-	(void)dma;
-	host->free_runs[host->nfree++] = (uint32_t)((size_t)((uint8_t *)page - host->arena) / RUN_SIZE);
-}
-
 static unsigned host_deliver(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
 {
 	struct host *host = arg;
@@ -160,29 +136,6 @@ static unsigned host_deliver(void *arg, struct vnetrx_pkt *const *pkts, unsigned
 	host->ngot += n;
 	host->pkts += n;
 	return n;
-}
-
-static void host_init(struct host *host, uint8_t *arena)
-{
-	uint32_t rnd = 88172645u;
-	uint32_t i;
-
-	memset(host, 0, sizeof(*host));
-	host->arena = arena;
-	host->nfree = RUNS;
-	for (i = 0; i < RUNS; i++)
-		host->free_runs[i] = i;
-	for (i = RUNS - 1; i > 0; i--) {
-		uint32_t other, swap;
-
-		rnd ^= rnd << 13;
-		rnd ^= rnd >> 17;
-		rnd ^= rnd << 5;
-		other = rnd % (i + 1);
-		swap = host->free_runs[i];
-		host->free_runs[i] = host->free_runs[other];
-		host->free_runs[other] = swap;
-	}
 }
 
 /* ---- timed ---- */
@@ -229,16 +182,20 @@ static void batch(struct rxq_bench *r, uint32_t polls)
 	uint32_t i;
 
 	dev_write(&r->dev, polls * BURST);
-	if (r->cold)
+	if (r->cold) {
 		evict(r->walk);
+		bench_window_begin(r->b);
+	}
 	for (i = 0; i < polls; i++)
 		poll_once(r);
+	if (r->cold)
+		bench_window_end(r->b);
 }
 
 static double rxq_repeat(void *arg)
 {
 	struct rxq_bench *r = arg;
-	uint32_t polls = r->cold ? HOT_POLLS / 2 : HOT_POLLS;
+	uint32_t polls = r->cold ? COLD_POLLS : HOT_POLLS;
 	uint32_t step = r->cold ? COLD_POLLS : 1;
 	uint64_t segs = r->host.segs;
 	double sum = 0.0;
@@ -261,11 +218,11 @@ static double rxq_repeat(void *arg)
 
 /* ---- set-up and the table ---- */
 
-static void set_up(struct rxq_bench *r, uint8_t *arena)
+static void set_up(struct rxq_bench *r)
 {
 	static const struct vnetrx_dev_ops dev_ops = { .post = dev_post, .reap = dev_reap, .decode = dev_decode };
 	static const struct vnetrx_host_ops host_ops = {
-		.page_alloc = host_page_alloc, .page_free = host_page_free, .deliver = host_deliver
+		.page_alloc = arena_page_alloc, .page_free = arena_page_free, .deliver = host_deliver
 	};
 	const struct vnetrx_rxq_config cfg = {
 		.dev_ops = &dev_ops, .host_ops = &host_ops, .dev = &r->dev, .host = &r->host,
@@ -277,7 +234,9 @@ static void set_up(struct rxq_bench *r, uint8_t *arena)
 	const char *why = "";
 
 	memset(&r->dev, 0, sizeof(r->dev));
-	host_init(&r->host, arena);
+	arena_init(&r->host.arena, r->b);
+	r->host.ngot = 0;
+	r->host.pkts = r->host.segs = r->host.bytes = 0;
 	traffic_init(&r->dev.traffic, r->pattern, r->flows);
 	r->mem_size = vnetrx_rxq_footprint(&cfg, &why);
 	if (r->mem_size == 0)
@@ -293,12 +252,12 @@ static void set_up(struct rxq_bench *r, uint8_t *arena)
 static void tear_down(struct rxq_bench *r)
 {
 	(void)vnetrx_rxq_reclaim(r->rxq);
-	if (vnetrx_rxq_fini(r->rxq) != VNETRX_OK || r->host.nfree != RUNS)
+	if (vnetrx_rxq_fini(r->rxq) != VNETRX_OK || r->host.arena.nfree != ARENA_RUNS)
 		bench_die("memory was not given back");
 	bench_free(r->mem, r->mem_size);
 }
 
-static void row(struct rxq_bench *r, uint8_t *arena)
+static void row(struct rxq_bench *r)
 {
 	struct bench_stat stat;
 	char name[40];
@@ -308,7 +267,7 @@ static void row(struct rxq_bench *r, uint8_t *arena)
 	         r->off ? " off" : "");
 	if (!bench_wanted(r->b, name) || (r->b->check && r->flows != 8))
 		return;
-	set_up(r, arena);
+	set_up(r);
 	bench_run(r->b, rxq_repeat, r, &stat);
 	bench_text(r->b, name);
 	bench_stat_cells(r->b, &stat);
@@ -317,11 +276,11 @@ static void row(struct rxq_bench *r, uint8_t *arena)
 		bench_number(r->b, r->stage[i], 1);
 	bench_row_end(r->b);
 	if (!r->off)
-		bench_limit(r->b, name, stat.median, r->cold ? LIMIT_COLD : LIMIT_HOT);
+		bench_limit(r->b, name, &stat, r->cold ? LIMIT_COLD : LIMIT_HOT);
 	tear_down(r);
 }
 
-static void rows(struct rxq_bench *r, uint8_t *arena, bool cold)
+static void rows(struct rxq_bench *r, bool cold)
 {
 	static const uint32_t flow_counts[] = { 1, 8, 64, 200, 1000 };
 	static const enum traffic_pattern patterns[] = { TRAFFIC_TRAIN44, TRAFFIC_RR };
@@ -333,12 +292,12 @@ static void rows(struct rxq_bench *r, uint8_t *arena, bool cold)
 		r->off = false;
 		for (i = 0; i < sizeof(flow_counts) / sizeof(flow_counts[0]); i++) {
 			r->flows = flow_counts[i];
-			row(r, arena);
+			row(r);
 		}
 	}
 	r->off = true;
 	r->flows = 8;
-	row(r, arena);
+	row(r);
 }
 
 int main(int argc, char **argv)
@@ -346,14 +305,12 @@ int main(int argc, char **argv)
 	static const char *const cols[] = { "path, ns/packet", BENCH_STAT_COLS, "segs/pkt", "poll", "complete", "free" };
 	static struct rxq_bench r;
 	struct bench b;
-	uint8_t *arena;
 
 	bench_init(&b, argc, argv, "bench_rxq", "the whole path, device to freed packet: ns per packet by stage");
 	r.b = &b;
 	r.walk = bench_alloc(&b, WALK_BYTES);
-	arena = bench_alloc(&b, (size_t)RUNS * RUN_SIZE);
 	bench_table(&b, cols, sizeof(cols) / sizeof(cols[0]));
-	rows(&r, arena, false);
-	rows(&r, arena, true);
+	rows(&r, false);
+	rows(&r, true);
 	return bench_fini(&b);
 }

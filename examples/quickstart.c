@@ -16,18 +16,19 @@ static void show(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
 }
 
 /* 10.0.0.1:5001 -> 10.0.0.2:80, 1000 bytes of payload from sequence number `seq` on. */
-static void segment(uint8_t *frame, unsigned seq)
+static const uint8_t *segment(unsigned seq)
 {
-	static const uint8_t headers[54] = {
+	static uint8_t frame[1054] = {
 		2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0,
 		0x45, 0, 0x04, 0x10, 0, 0, 0x40, 0, 64, 6, 0x22, 0xe6, 10, 0, 0, 1, 10, 0, 0, 2,
 		0x13, 0x89, 0, 80, 0, 0, 0, 0, 0, 0, 0, 1, 0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0,
 	};
 
-	for (unsigned i = 0; i < 1054; i++)
-		frame[i] = i < 54 ? headers[i] : (uint8_t)(seq + i);
-	frame[40] = (uint8_t)(seq >> 8);
+	for (unsigned i = 54; i < sizeof(frame); i++)
+		frame[i] = (uint8_t)(seq + i);
+	frame[40] = (uint8_t)(seq / 256);
 	frame[41] = (uint8_t)seq;
+	return frame;
 }
 
 int main(void)
@@ -40,19 +41,20 @@ int main(void)
 	size_t size = dev != NULL ? vnetrx_rxq_footprint(&cfg, &why) : 0;
 	void *mem = size != 0 ? heap_memory(size) : NULL;
 	struct vnetrx_rxq *rxq;
-	uint8_t frame[1054];
 
 	if (mem == NULL || vnetrx_rxq_init(&rxq, &cfg, mem, size) != VNETRX_OK) {
 		fprintf(stderr, "no queue: %s\n", why);
 		return 1;
 	}
 	vnetrx_rxq_fill(rxq);
-	for (unsigned seq = 0; seq < 3000; seq += 1000) {
-		segment(frame, seq);
-		softdev_send(dev, frame, sizeof(frame), &(struct vnetrx_meta){ .flags = VNETRX_PKT_CSUM_OK });
-	}
-	vnetrx_rxq_poll(rxq, 64, 0);                  /* take what came, at time 0                     */
-	while (!vnetrx_rxq_complete(rxq, 0))          /* end of the burst: what was joined is given up */
+	for (unsigned seq = 0; seq < 3000; seq += 1000)
+		softdev_send(dev, segment(seq), 1054, &(struct vnetrx_meta){ .flags = VNETRX_PKT_CSUM_OK });
+	vnetrx_rxq_poll(rxq, 64, 0);         /* take what came, at time 0                     */
+	while (!vnetrx_rxq_complete(rxq, 0)) /* end of the burst: what was joined is given up */
 		vnetrx_rxq_poll(rxq, 64, 0);
+	softdev_free(dev);                   /* no device writes to the buffers any more      */
+	vnetrx_rxq_reclaim(rxq);
+	if (vnetrx_rxq_fini(rxq) == VNETRX_OK)
+		free(mem);
 	return 0;
 }

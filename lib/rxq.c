@@ -308,6 +308,14 @@ void vnetrx_rxq_flush(struct vnetrx_rxq *q)
 	vnrx_rxq_publish(q);
 }
 
+void vnetrx_rxq_set_gro_protos(struct vnetrx_rxq *q, uint32_t protos)
+{
+	if (q->gro != NULL)
+		vnetrx_gro_set_protos(q->gro, protos, &q->fifo);
+	deliver(q);
+	vnrx_rxq_publish(q);
+}
+
 unsigned vnetrx_rxq_reclaim(struct vnetrx_rxq *q)
 {
 	unsigned n;

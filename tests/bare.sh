@@ -36,7 +36,10 @@ bootstrap()
 	mirror=$(sources | awk '$3 == "bookworm" { print $2; exit }')
 	[ -n "$mirror" ] || { echo 'this machine has no package lists of Debian 12' >&2; return 1; }
 	echo "Making a bare Debian 12 in $tree"
-	debootstrap --variant=minbase bookworm "$tree" "$mirror" >"$tree.log" 2>&1 || { tail "$tree.log" >&2; return 1; }
+	if ! debootstrap --variant=minbase bookworm "$tree" "$mirror" >"$tree.log" 2>&1; then
+		tail "$tree.log" >&2
+		return 1
+	fi
 	sources >"$tree/etc/apt/sources.list"
 	apt_settings >"$tree/etc/apt/apt.conf.d/90like-outside"
 	cp /etc/resolv.conf "$tree/etc/resolv.conf"
@@ -50,11 +53,11 @@ leave()
 }
 
 bootstrap || exit 2
-rm -rf "$tree/root/project"
-mkdir -p "$tree/root/project"
-git archive HEAD | tar -x -C "$tree/root/project" || exit 2
+rm -rf "$tree/srv/project"
+mkdir -p "$tree/srv/project"
+git archive HEAD | tar -x -C "$tree/srv/project" || exit 2
 trap leave EXIT
 trap 'exit 130' INT TERM
 mount -t proc proc "$tree/proc" && mount --bind /dev "$tree/dev" || exit 2
-env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot "$tree" \
-	sh -c 'cd /root/project && exec "$@"' sh "$@"
+env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/ TERM=dumb chroot "$tree" \
+	sh -c 'cd /srv/project && exec "$@"' sh "$@"

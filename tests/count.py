@@ -9,6 +9,7 @@ import re
 import sys
 
 CASE = re.compile(r'^(ok|not ok|skip)\b(.*)')
+PLAN = re.compile(r'^1\.\.(\d+)$', re.MULTILINE)
 
 
 def count_lines(text):
@@ -29,9 +30,16 @@ def count_lines(text):
 
 
 def count_program(test):
-    """The same for one entry of testlog.json. A program without cases is itself one."""
-    passed, failed, skipped = count_lines(test.get('stdout', ''))
+    """The same for one entry of testlog.json. A program without cases is itself one.
+
+    It may run several groups, each with its plan "1..N"; a case that was planned and did not run is a failure.
+    """
+    text = test.get('stdout', '')
+    passed, failed, skipped = count_lines(text)
     result = test['result']
+    planned = sum(int(n) for n in PLAN.findall(text))
+    if planned and planned != passed + len(failed) + skipped:
+        failed.append('planned %d cases, ran %d' % (planned, passed + len(failed) + skipped))
     if result == 'SKIP' and not skipped:
         skipped = 1
     elif result == 'OK' and not passed + skipped:

@@ -3,6 +3,7 @@
 #
 #	clear_stages SUITE           first: the logs will be in build/log/SUITE
 #	stage NAME FUNCTION ARG...   runs it with `set -e`, its output in NAME.log there, and prints one line
+#	after STAGE                  inside a stage: waits until the other has ended
 #	counted FILE                 inside a stage: adds the cases of a testlog.json to the stage
 #	counted_lines < OUTPUT       inside a stage: adds lines "ok ...", "not ok ...", "skip ..."
 #	total                        prints the sum of all stages since clear_stages; false when something failed
@@ -11,7 +12,7 @@ clear_stages()
 {
 	logs=build/log/$1
 	mkdir -p "$logs"
-	rm -f "$logs"/*.count "$logs"/*.log
+	rm -rf "${logs:?}"/*
 }
 
 stage()
@@ -35,8 +36,17 @@ stage()
 		tail -n 60 "$logs/$stage_name.log"
 		echo "----"
 	}
+	touch "$logs/$stage_name.done"
 	# shellcheck disable=SC2086 # three numbers
-	printf '%-14s %s  (%d s)\n' "$stage_name" "$(in_words $sums)" $(($(date +%s) - stage_from))
+	printf '%-18s %s  (%d s)\n' "$stage_name" "$(in_words $sums)" $(($(date +%s) - stage_from))
+}
+
+# after STAGE: waits until it has ended; at once when it was not begun.
+after()
+{
+	while [ -f "$logs/$1.count" ] && [ ! -f "$logs/$1.done" ]; do
+		sleep 1
+	done
 }
 
 # "PASSED FAILED SKIPPED" of count files; false when something failed.
@@ -93,7 +103,7 @@ test_in()
 	dir=$1
 	shift
 	rm -f "$dir"/meson-logs/testlog*.json
-	meson compile -C "$dir"
+	meson compile -C "$dir" || return # set -e is off in a function that is asked for its result
 	result=0
 	meson test -C "$dir" --no-rebuild --print-errorlogs "$@" || result=$?
 	# With --wrap the log's name ends in the wrapper's.

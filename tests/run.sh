@@ -17,7 +17,7 @@ fuzz MINUTES  each fuzzer for so long
 hygiene       the hygiene checks alone
 
 --no-install  fail instead of installing Debian packages
-VNETRX_COUNT  how many random streams `laws` tries
+VNETRX_COUNT  how many random streams `laws` tries, and thousands of packets of hostile devices (1000)
 
 Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
 END
@@ -43,7 +43,7 @@ if [ "$suite" = fuzz ] && [ -z "$minutes" ]; then
 	exit 2
 fi
 
-base='gcc libc6-dev meson ninja-build pkgconf|pkg-config libcmocka-dev libpcap-dev'
+base='gcc libc6-dev meson ninja-build pkgconf|pkg-config libcmocka-dev libpcap-dev zlib1g-dev'
 memcheck='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect,possible'
 
 # What `meson test` may be asked for.
@@ -67,16 +67,22 @@ on_release()
 	test_in build/release $units
 }
 
+configure_sanitizers()
+{
+	CC=gcc configure build/sanitizers -Dchecks=full -Doptimization=1 -Db_sanitize=address,undefined \
+		-Dc_args=-fno-sanitize-recover=all
+}
+
 on_sanitizers()
 {
-	CC=gcc configure build/sanitizers -Dchecks=full -Db_sanitize=address,undefined \
-		-Dc_args=-fno-sanitize-recover=all
+	configure_sanitizers
 	test_in build/sanitizers $units
 }
 
-# In the gcc build, so after it.
+# In the gcc build.
 on_valgrind()
 {
+	after gcc
 	test_in build/gcc $units --wrap="$memcheck" --timeout-multiplier=10
 }
 
@@ -89,17 +95,37 @@ on_pool_debug()
 # Prints the script's figures and counts its checks.
 hygiene()
 {
-	sh "tests/hygiene/$1.sh" >"$logs/hygiene-$1.out" || result=$?
-	cat "$logs/hygiene-$1.out"
-	counted_lines <"$logs/hygiene-$1.out"
+	after release
+	sh "tests/hygiene/$1.sh" >"$logs/$stage_name.out" || result=$?
+	cat "$logs/$stage_name.out"
+	counted_lines <"$logs/$stage_name.out"
 	return "${result:-0}"
 }
 
-all_hygiene()
+hygiene_names()
 {
 	for script in tests/hygiene/*.sh; do
 		name=$(basename "$script" .sh)
-		[ "$name" = lib ] || stage "$name" hygiene "$name"
+		[ "$name" = lib ] || echo "hygiene-$name"
+	done
+}
+
+# in_turn NAME...: these stages, two at a time: each of two workers takes the next that the other has not.
+in_turn()
+{
+	worker "$@" &
+	worker "$@"
+	wait
+}
+
+worker()
+{
+	for turn in "$@"; do
+		mkdir "$logs/$turn.taken" 2>/dev/null || continue
+		case $turn in
+		hygiene-*) stage "$turn" hygiene "${turn#hygiene-}" ;;
+		*) stage "$turn" "on_$(echo "$turn" | tr - _)" ;;
+		esac
 	done
 }
 
@@ -113,13 +139,11 @@ law()
 	return $result
 }
 
-
 build_laws()
 {
 	CC=gcc configure build/gcc -Dchecks=full
 	meson compile -C build/gcc
-	CC=gcc configure build/sanitizers -Dchecks=full -Db_sanitize=address,undefined \
-		-Dc_args=-fno-sanitize-recover=all
+	configure_sanitizers
 	meson compile -C build/sanitizers
 	echo 'ok - built' | counted_lines
 }
@@ -129,7 +153,6 @@ build_fuzzers()
 	CC=clang configure build/fuzz -Dfuzz=true -Dchecks=full -Dexamples=false -Dbenches=false -Db_lundef=false \
 		-Db_sanitize=address,undefined -Dc_args='-fno-sanitize-recover=all -fsanitize=fuzzer-no-link'
 	meson compile -C build/fuzz
-	ls build/fuzz/tests/fuzz/fuzz_*[!p]
 	echo 'ok - built' | counted_lines
 }
 
@@ -138,7 +161,7 @@ fuzz()
 {
 	name=${1##*/fuzz_}
 	corpus=build/fuzz/corpus/$name
-	mkdir -p "$corpus" build/fuzz/found
+	mkdir -p "$corpus" build/fuzz/found "tests/fuzz/corpus/$name"
 	"$1" -max_total_time=$((minutes * 60)) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="build/fuzz/found/$name-" "$corpus" "tests/fuzz/corpus/$name"
 	echo "ok - $name" | counted_lines
@@ -170,18 +193,7 @@ run_all()
 {
 	with $base valgrind g++ universal-ctags binutils && with_clang || return
 	echo "Two stages run at a time; logs are in $logs."
-	(
-		stage release on_release
-		stage gcc on_gcc
-		stage valgrind on_valgrind
-	) &
-	(
-		stage sanitizers on_sanitizers
-		stage clang on_clang
-		stage pool-debug on_pool_debug
-	) &
-	wait
-	all_hygiene
+	in_turn sanitizers gcc clang release pool-debug valgrind $(hygiene_names)
 }
 
 run_quick()
@@ -194,20 +206,20 @@ run_hygiene()
 {
 	with $base g++ universal-ctags binutils && with_clang || return
 	stage release on_release
-	all_hygiene
+	in_turn $(hygiene_names)
 }
 
 run_laws()
 {
 	with $base || return
-	VNETRX_COUNT=${VNETRX_COUNT:-1000000}
+	VNETRX_COUNT=${VNETRX_COUNT:-1000}
 	export VNETRX_COUNT
 	stage build build_laws
 	(
 		stage laws law build/gcc/tests/test_laws
 		stage model law build/gcc/tests/test_model
 	) &
-	stage faults law build/sanitizers/tests/test_faults
+	stage faults law build/sanitizers/tests/test_faults --seed "$(date +%s)" --count "${VNETRX_COUNT}000"
 	wait
 }
 

@@ -186,24 +186,20 @@ static void spoil(struct faulty *f, uint8_t *p, uint32_t n)
 		*p++ = (uint8_t)rng_next(&f->rng);
 }
 
-static void put_nbufs(uint8_t *hdr, uint32_t nbufs)
-{
-	hdr[10] = (uint8_t)nbufs;
-	hdr[11] = (uint8_t)(nbufs >> 8);
-}
-
 static void spoil_nbufs(struct faulty *f, uint8_t *hdr)
 {
 	uint32_t nbufs = hdr[10] + 256u * hdr[11];
 
 	if (hit(f, FAULTY_NBUFS_ZERO))
-		put_nbufs(hdr, 0u);
+		nbufs = 0u;
 	if (hit(f, FAULTY_NBUFS_FEW))
-		put_nbufs(hdr, nbufs - 1u);
+		nbufs--;
 	if (hit(f, FAULTY_NBUFS_MANY))
-		put_nbufs(hdr, nbufs + 1u + rng_below(&f->rng, 8u));
+		nbufs += 1u + rng_below(&f->rng, 8u);
 	if (hit(f, FAULTY_NBUFS_WILD))
-		put_nbufs(hdr, rng_next(&f->rng));
+		nbufs = rng_next(&f->rng);
+	hdr[10] = (uint8_t)nbufs;
+	hdr[11] = (uint8_t)(nbufs >> 8);
 }
 
 static void spoil_buffer(struct faulty *f, const struct vnetrx_buf *buf)

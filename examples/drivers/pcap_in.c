@@ -71,9 +71,19 @@ static int source_close(void *cookie)
 static const char *source_error(struct pcap_in *in)
 {
 	int code;
-	const char *text = gzerror(in->file, &code);
 
-	return code == Z_OK || code == Z_STREAM_END ? NULL : code == Z_ERRNO ? strerror(errno) : text;
+	(void)gzerror(in->file, &code);
+	switch (code) {
+	case Z_OK:
+	case Z_STREAM_END:
+		return NULL;
+	case Z_ERRNO:
+		return strerror(errno);
+	case Z_BUF_ERROR:
+		return "compressed data end too early";
+	default:
+		return "compressed data are damaged";
+	}
 }
 #else
 static bool source_open(struct pcap_in *in, const char *path)

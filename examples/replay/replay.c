@@ -46,13 +46,23 @@ struct replay {
 	uint64_t  lost;      /* of these, too large for the whole ring   */
 	uint64_t  delivered;
 	bool      stepped;   /* the warning about time was given         */
-	int       out_errno; /* why output failed; 0 = it did not        */
+	int         out_errno; /* why output failed; 0 = it did not      */
+	const char *out_name;  /* and which                              */
 };
 
 static int complain(int code, const char *what, const char *why)
 {
 	fprintf(stderr, "vnetrx-replay: %s: %s\n", what, why);
 	return code;
+}
+
+/* Notes the first output that failed. */
+static void failed(struct replay *r, const char *name)
+{
+	if (r->out_errno != 0)
+		return;
+	r->out_errno = errno != 0 ? errno : EIO;
+	r->out_name = name;
 }
 
 static void show(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
@@ -62,9 +72,10 @@ static void show(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
 
 	for (i = 0u; i < n && r->out_errno == 0; i++) {
 		r->delivered++;
-		if (!pcap_out_write(r->out, pkts[i], r->clock) ||
-		    (r->meta != NULL && !replay_meta(r->meta, r->delivered, pkts[i], r->clock)))
-			r->out_errno = errno != 0 ? errno : EIO;
+		if (!pcap_out_write(r->out, pkts[i], r->clock))
+			failed(r, r->opts.out);
+		if (r->meta != NULL && !replay_meta(r->meta, r->delivered, pkts[i], r->clock))
+			failed(r, r->opts.meta);
 	}
 }
 
@@ -96,7 +107,7 @@ static struct vnetrx_rxq_config queue_config(struct replay *r)
 		.runs_max = runs < UINT16_MAX ? runs : UINT16_MAX,
 		.pkts_max = opts->ring * 2u + (opts->flows + 1u) * SEGS_MAX,
 		.gro_flows = opts->flows,
-		.flags = VNETRX_RXQ_CSUM_BYTES,
+		.gro_flags = VNETRX_GRO_CSUM_BYTES,
 		.gro_timeout_ns = opts->flush_timeout,
 		.gro_hold_max_ns = opts->hold_max,
 	};
@@ -106,7 +117,7 @@ static struct vnetrx_rxq_config queue_config(struct replay *r)
 	if (opts->no_coalesce)
 		cfg.flags |= VNETRX_RXQ_NO_COALESCE;
 	if (opts->rfc6864)
-		cfg.flags |= VNETRX_RXQ_RFC6864;
+		cfg.gro_flags |= VNETRX_GRO_RFC6864;
 	return cfg;
 }
 
@@ -280,8 +291,8 @@ static void report(struct replay *r)
 		replay_stats_table(&stats);
 	if (r->opts.json)
 		replay_stats_json(&stats);
-	if (fflush(stdout) != 0 && r->out_errno == 0)
-		r->out_errno = errno;
+	if (fflush(stdout) != 0)
+		failed(r, "standard output");
 }
 
 /* Closes what is open; a write that fails only now counts too. */
@@ -289,10 +300,10 @@ static void close_files(struct replay *r)
 {
 	if (r->in != NULL)
 		pcap_in_close(r->in);
-	if (r->out != NULL && !pcap_out_close(r->out) && r->out_errno == 0)
-		r->out_errno = errno != 0 ? errno : EIO;
-	if (r->meta != NULL && fclose(r->meta) != 0 && r->out_errno == 0)
-		r->out_errno = errno;
+	if (r->out != NULL && !pcap_out_close(r->out))
+		failed(r, r->opts.out);
+	if (r->meta != NULL && fclose(r->meta) != 0)
+		failed(r, r->opts.meta);
 }
 
 static void close_queue(struct replay *r)
@@ -326,6 +337,6 @@ int main(int argc, char **argv)
 	close_files(&r);
 	close_queue(&r);
 	if (r.out_errno != 0)
-		code = complain(EXIT_OUTPUT, r.opts.out, strerror(r.out_errno));
+		code = complain(EXIT_OUTPUT, r.out_name, strerror(r.out_errno));
 	return code;
 }

@@ -136,6 +136,13 @@ static bool measure_rows(const struct capture *caps, unsigned n, const struct se
 	return true;
 }
 
+static void footnote(const struct settings *set)
+{
+	printf("A poll takes what arrived within %" PRIu64 " us. Truesize: memory a packet keeps from use. ns: in the queue and "
+	       "its host,\nfor each packet from the device, frames hot in cache; median of %u runs.\n",
+	       set->irq_ns / 1000u, set->repeats);
+}
+
 static bool table(const char *title, const struct capture *caps, unsigned n, const struct options *opts)
 {
 	struct result results[16];
@@ -155,10 +162,6 @@ static bool table(const char *title, const struct capture *caps, unsigned n, con
 	}
 	if (opts->json)
 		puts("]}");
-	else
-		printf("A poll takes what arrived within %" PRIu64 " us. Truesize: memory a packet keeps from use. ns: in the "
-		       "queue and its host,\nfor each packet from the device, frames hot in cache; median of %u runs.\n",
-		       opts->set.irq_ns / 1000u, opts->set.repeats);
 	return true;
 }
 
@@ -190,6 +193,8 @@ int main(int argc, char **argv)
 	         n == 1u ? "" : "s");
 	if (code == 0 && !table(title, caps, n, &opts))
 		code = 3;
+	if (code == 0 && !opts.json)
+		footnote(&opts.set);
 	while (n > 0u)
 		capture_free(&caps[--n]);
 	return code;

@@ -102,8 +102,9 @@ static void configure(struct rig *r, struct vnetrx_rxq_config *cfg)
 {
 	static const uint32_t rings[] = { 64, 100, 256, 500 };
 	static const uint16_t copies[] = { 0, 256, 0xffff };
-	static const uint32_t flags[] = {
-		0, 0, VNETRX_RXQ_NO_COALESCE, VNETRX_RXQ_GRO_OFF, VNETRX_RXQ_CSUM_BYTES, VNETRX_RXQ_RFC6864
+	static const uint32_t flags[] = { 0, 0, VNETRX_RXQ_NO_COALESCE, VNETRX_RXQ_GRO_OFF };
+	static const uint32_t gro_flags[] = {
+		0, VNETRX_GRO_CSUM_BYTES, VNETRX_GRO_RFC6864, VNETRX_GRO_ADAPTIVE, VNETRX_GRO_UDP_ZERO, VNETRX_GRO_PROFILE_VIRTIO
 	};
 
 	r->ring_size = rings[rng_below(&r->rng, 4u)];
@@ -115,8 +116,13 @@ static void configure(struct rig *r, struct vnetrx_rxq_config *cfg)
 		.copy_len_max = copies[rng_below(&r->rng, 3u)],
 		.gro_flows = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 8u),
 		.gro_timeout_ns = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 50000u),
-		.flags = flags[rng_below(&r->rng, 6u)] | VNETRX_RXQ_REMOTE_FREE,
+		.gro_protos = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 7u),
+		.gro_flags = gro_flags[rng_below(&r->rng, 6u)],
+		.flags = flags[rng_below(&r->rng, 4u)] | VNETRX_RXQ_REMOTE_FREE,
 	};
+	r->ample = chance(r, 2u);
+	if (r->ample)
+		cfg->runs_max = 2u * r->ring_size + 512u;
 	r->gro_off = (cfg->flags & VNETRX_RXQ_GRO_OFF) != 0u;
 	if (chance(r, 4u))
 		cfg->headroom = 64u;
@@ -157,7 +163,7 @@ void rig_init(struct rig *r, uint64_t seed)
 	r->host.arg = r;
 	r->host.keep = true;
 	stream_init(&r->stream, rng_next(&r->rng));
-	r->stream.big = chance(r, 2u);
+	r->stream.big = r->ample && chance(r, 2u);
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->wanted, NULL);
 	assert_int_equal(pthread_create(&r->thread, NULL, remote_free, r), 0);
@@ -188,7 +194,7 @@ void rig_fini(struct rig *r)
 	rig_balance(r);
 	(void)heap_release(&r->host, r->host.kept.count);
 	await_remote(r);
-	(void)vnetrx_rxq_poll(r->rxq, 1u, r->now);
+	(void)vnetrx_rxq_expire(r->rxq, 1u, r->now);
 	(void)heap_release(&r->host, r->host.kept.count);
 	vnetrx_rxq_read_stats(r->rxq, &stats);
 	assert_int_equal(stats.pool.pkts_used, 0);
@@ -277,7 +283,7 @@ static void drain(struct rig *r)
 	assert_true(tries < TRIES_MAX);
 	vnetrx_rxq_flush(r->rxq);
 	await_remote(r);
-	(void)vnetrx_rxq_poll(r->rxq, 1u, r->now);
+	(void)vnetrx_rxq_expire(r->rxq, 1u, r->now);
 	vnetrx_rxq_read_stats(r->rxq, &stats);
 	assert_int_equal(stats.queue.waiting, 0);
 	assert_int_equal(stats.gro.held, 0);
@@ -324,6 +330,13 @@ void rig_balance(struct rig *r)
 	assert_int_equal(s.queue.delivered_segs, r->host.segs + r->uncounted);
 }
 
+/* All buffers are posted. With the default bound they may, after drops and buffers used out of order, lie scattered over
+ * all runs that the queue may own; then fewer must do until those have come round. */
+static bool ring_is_full(const struct rig *r, unsigned posted)
+{
+	return posted == r->ring_size || (!r->ample && posted != 0u);
+}
+
 void rig_prove_good(struct rig *r, unsigned n)
 {
 	bool was_spoiling = r->tracker.running;
@@ -339,7 +352,7 @@ void rig_prove_good(struct rig *r, unsigned n)
 	await_remote(r);
 	if (r->need_kick || faulty_hidden(r->faulty) != 0u || chance(r, 2u))
 		rig_reset(r);
-	assert_int_equal(vnetrx_rxq_fill(r->rxq), r->ring_size);
+	assert_true(ring_is_full(r, vnetrx_rxq_fill(r->rxq)));
 	stream_sync(&r->stream);
 	r->checking = true;
 	while (n > 0u && tries++ < TRIES_MAX) {
@@ -356,7 +369,8 @@ void rig_prove_good(struct rig *r, unsigned n)
 	drain(r);
 	assert_true(stream_complete(&r->stream));
 	r->checking = false;
-	assert_int_equal(vnetrx_rxq_state(r->rxq), VNETRX_RXQ_RUNNING);
+	assert_true(ring_is_full(r, r->tracker.out_num));
+	assert_int_equal(vnetrx_rxq_state(r->rxq), r->tracker.out_num == r->ring_size ? VNETRX_RXQ_RUNNING : VNETRX_RXQ_SHORT);
 	faulty_quiet(r->faulty, false);
 	r->tracker.page_fail_ppm = page_fail_ppm;
 	r->tracker.early_ppm = early_ppm;

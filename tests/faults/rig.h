@@ -24,6 +24,7 @@ struct rig {
 	bool               checking;   /* delivered packets must be the stream's next */
 	bool               need_kick;
 	bool               gro_off;
+	bool               ample;      /* runs_max is so large that the ring can always be full */
 	vnetrx_ns          now;
 	uint64_t           rng;
 	uint32_t           ring_size;
