@@ -61,7 +61,7 @@ static const char *plan_sizes(struct plan *p)
 
 	if (cfg->buf_len_max > FRAME_LEN_TOP || cfg->buf_len_max < cfg->buf_align)
 		return "buf_len_max: must be buf_align..1048576";
-	cfg->buf_len_max -= cfg->buf_len_max % cfg->buf_align;
+	cfg->buf_len_max &= ~(cfg->buf_align - 1u); /* a power of two, or vnetrx_sizer_init() refuses it */
 	if (cfg->buf_len_min > cfg->buf_len_max)
 		return "buf_len_min: must not be above buf_len_max";
 	if (least > cfg->buf_len_max)
