@@ -277,12 +277,8 @@ static void recycled_buffers_go_out_first_as_they_are(void **state)
 	assert_int_equal(vnetrx_pool_put(rig.pool, ids, 3), 3);
 	assert_int_equal(rig_pool_stats(&rig).bufs_recycled, 3);
 	assert_int_equal(vnetrx_pool_get(rig.pool, 4096, bufs, 5), 5);
-	for (i = 0; i < 3; i++) {
-		assert_int_equal(bufs[i].id, ids[i]);
-		assert_ptr_equal(bufs[i].addr, rig.bufs[ids[i]].addr);
-		assert_int_equal(bufs[i].len, rig.bufs[ids[i]].len);
-		assert_true(bufs[i].dma == rig.bufs[ids[i]].dma);
-	}
+	for (i = 0; i < 3; i++)
+		assert_same_buf(&bufs[i], &rig.bufs[ids[i]]);
 	assert_int_equal(bufs[3].len, 4096);
 	assert_int_equal(rig_pool_stats(&rig).carved, 8);
 	assert_int_equal(rig_pool_stats(&rig).put_back, 3);
