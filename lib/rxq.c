@@ -2,8 +2,8 @@
 /*
  * The pipeline: reap -> merge -> (early) -> GRO -> FIFO -> deliver, and refill beside it.
  *
- * Invariants: nothing is reaped while a finished packet waits for the host, so what waits is bounded; a buffer is lent by
- * the pool exactly while the device has it; every call that lets packets out ends with deliver().
+ * Invariants: nothing is reaped while a finished packet waits for the host, so what waits is bounded; a buffer is
+ * lent by the pool exactly while the device has it; every call that lets packets out ends with deliver().
  */
 #include "queue.h"
 
@@ -304,6 +304,14 @@ void vnetrx_rxq_flush(struct vnetrx_rxq *q)
 {
 	if (q->gro != NULL)
 		vnetrx_gro_flush(q->gro, &q->fifo);
+	deliver(q);
+	vnrx_rxq_publish(q);
+}
+
+void vnetrx_rxq_set_gro_protos(struct vnetrx_rxq *q, uint32_t protos)
+{
+	if (q->gro != NULL)
+		vnetrx_gro_set_protos(q->gro, protos, &q->fifo);
 	deliver(q);
 	vnrx_rxq_publish(q);
 }

@@ -9,8 +9,7 @@
 #define BUF_LEN_MTU   1518u    /* Ethernet header, one VLAN tag, 1500 bytes */
 #define RETRY_NS      10000000u
 
-#define FLAGS_KNOWN \
-	(VNETRX_RXQ_GRO_OFF | VNETRX_RXQ_NO_COALESCE | VNETRX_RXQ_REMOTE_FREE | VNETRX_RXQ_RFC6864 | VNETRX_RXQ_CSUM_BYTES)
+#define FLAGS_KNOWN (VNETRX_RXQ_GRO_OFF | VNETRX_RXQ_NO_COALESCE | VNETRX_RXQ_REMOTE_FREE)
 
 /* What the configuration means for each stage. */
 struct plan {
@@ -62,7 +61,7 @@ static const char *plan_sizes(struct plan *p)
 
 	if (cfg->buf_len_max > FRAME_LEN_TOP || cfg->buf_len_max < cfg->buf_align)
 		return "buf_len_max: must be buf_align..1048576";
-	cfg->buf_len_max -= cfg->buf_len_max % cfg->buf_align;
+	cfg->buf_len_max &= ~(cfg->buf_align - 1u); /* a power of two, or vnetrx_sizer_init() refuses it */
 	if (cfg->buf_len_min > cfg->buf_len_max)
 		return "buf_len_min: must not be above buf_len_max";
 	if (least > cfg->buf_len_max)
@@ -109,11 +108,20 @@ static void plan_stages(struct plan *p)
 		.flows = cfg->gro_flows,
 		.bytes_max = cfg->gro_bytes_max,
 		.segs_max = cfg->gro_segs_max,
-		.flags = ((cfg->flags & VNETRX_RXQ_RFC6864) != 0u ? VNETRX_GRO_RFC6864 : 0u) |
-		         ((cfg->flags & VNETRX_RXQ_CSUM_BYTES) != 0u ? VNETRX_GRO_CSUM_BYTES : 0u),
+		.payload_min = cfg->gro_payload_min,
+		.protos = cfg->gro_protos,
+		.flags = cfg->gro_flags,
+		.vxlan_port = cfg->vxlan_port,
+		.vxlan_gpe_port = cfg->vxlan_gpe_port,
+		.geneve_port = cfg->geneve_port,
 		.timeout_ns = cfg->gro_timeout_ns,
 		.hold_max_ns = cfg->gro_hold_max_ns,
 	};
+}
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 /* NULL, or what is wrong. */
@@ -134,7 +142,7 @@ static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 	if (cfg->buf_len_max == 0u)
 		cfg->buf_len_max = 4096u;
 	if (cfg->buf_len_min == 0u)
-		cfg->buf_len_min = cfg->hdr_len + BUF_LEN_MTU < cfg->buf_len_max ? cfg->hdr_len + BUF_LEN_MTU : cfg->buf_len_max;
+		cfg->buf_len_min = lesser(cfg->hdr_len + BUF_LEN_MTU, cfg->buf_len_max);
 	if (cfg->refill_retry_ns == 0u)
 		cfg->refill_retry_ns = RETRY_NS;
 	why = plan_sizes(p);
@@ -229,7 +237,7 @@ int vnetrx_rxq_init(struct vnetrx_rxq **rxq, const struct vnetrx_rxq_config *cfg
 	q->host = p.cfg.host;
 	q->sizer = p.sizer;
 	q->ring_size = p.cfg.ring_size;
-	q->flush_each = p.cfg.gro_timeout_ns == 0u;
+	q->flush_each = p.cfg.gro_timeout_ns == 0u && (p.cfg.gro_flags & VNETRX_GRO_ADAPTIVE) == 0u;
 	q->retry_ns = p.cfg.refill_retry_ns;
 	q->timer = VNETRX_NEVER;
 	vnrx_rxq_publish(q);

@@ -69,6 +69,12 @@ static VNRX_INLINE uint64_t vnrx_load64(const void *p)
 #define VNRX_TYPE_8021Q   0x8100u
 #define VNRX_TYPE_8021AD  0x88a8u
 
+/* PPPoE session, RFC 2516: header of 6 bytes with the length in the last two, then the PPP protocol (RFC 1661) */
+#define VNRX_TYPE_PPPOE   0x8864u
+#define VNRX_PPPOE_HDR    8u
+#define VNRX_PPP_IPV4     0x0021u
+#define VNRX_PPP_IPV6     0x0057u
+
 /* IPv4, RFC 791 */
 #define VNRX_IPV4_HDR     20u
 #define VNRX_IPV4_LEN     2u
@@ -85,10 +91,13 @@ static VNRX_INLINE uint64_t vnrx_load64(const void *p)
 #define VNRX_IPV6_SRC     8u
 
 #define VNRX_PROTO_HOPOPTS  0u
+#define VNRX_PROTO_IPIP     4u
 #define VNRX_PROTO_TCP      6u
 #define VNRX_PROTO_UDP      17u
+#define VNRX_PROTO_IPV6     41u
 #define VNRX_PROTO_ROUTING  43u
 #define VNRX_PROTO_FRAGMENT 44u
+#define VNRX_PROTO_GRE      47u
 #define VNRX_PROTO_DSTOPTS  60u
 
 /* TCP, RFC 9293 */
@@ -108,5 +117,7 @@ static VNRX_INLINE uint64_t vnrx_load64(const void *p)
 
 /* UDP, RFC 768 */
 #define VNRX_UDP_HDR      8u
+#define VNRX_UDP_LEN      4u
+#define VNRX_UDP_CSUM     6u
 
 #endif

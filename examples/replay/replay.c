@@ -107,7 +107,7 @@ static struct vnetrx_rxq_config queue_config(struct replay *r)
 		.runs_max = runs < UINT16_MAX ? runs : UINT16_MAX,
 		.pkts_max = opts->ring * 2u + (opts->flows + 1u) * SEGS_MAX,
 		.gro_flows = opts->flows,
-		.flags = VNETRX_RXQ_CSUM_BYTES,
+		.gro_flags = VNETRX_GRO_CSUM_BYTES,
 		.gro_timeout_ns = opts->flush_timeout,
 		.gro_hold_max_ns = opts->hold_max,
 	};
@@ -117,7 +117,7 @@ static struct vnetrx_rxq_config queue_config(struct replay *r)
 	if (opts->no_coalesce)
 		cfg.flags |= VNETRX_RXQ_NO_COALESCE;
 	if (opts->rfc6864)
-		cfg.flags |= VNETRX_RXQ_RFC6864;
+		cfg.gro_flags |= VNETRX_GRO_RFC6864;
 	return cfg;
 }
 

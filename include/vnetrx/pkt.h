@@ -63,10 +63,12 @@ struct vnetrx_pkt {
 	uint16_t            csum_start;  /* from the Ethernet header; with PARTIAL                */
 	uint16_t            csum_offset; /* with PARTIAL                                          */
 	uint16_t            rx_gso_size; /* segment size as received from the device, 0 = none    */
+	uint16_t            outer_l3_off; /* outer network header; with TUNNEL                    */
+	uint16_t            outer_l4_off; /* UDP header of the tunnel, 0 = none; with TUNNEL      */
 	uint8_t             gso_type;    /* VNETRX_GSO_*, as received or as merged                */
 	uint8_t             hash_type;   /* with HASH                                             */
 	uint8_t             reason;      /* enum vnetrx_reason                                    */
-	uint8_t             rsvd[19];
+	uint8_t             rsvd[15];
 	/* pkt_user_size bytes of the host follow */
 };
 

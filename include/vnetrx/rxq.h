@@ -24,8 +24,6 @@ struct vnetrx_rxq;
 #define VNETRX_RXQ_GRO_OFF     0x0001u /* packets go up as they are                                                */
 #define VNETRX_RXQ_NO_COALESCE 0x0002u /* neighbouring buffers stay fragments of their own                         */
 #define VNETRX_RXQ_REMOTE_FREE 0x0004u /* vnetrx_pkt_free_remote() may be used on this queue's packets             */
-#define VNETRX_RXQ_RFC6864     0x0010u /* see VNETRX_GRO_RFC6864                                                   */
-#define VNETRX_RXQ_CSUM_BYTES  0x0020u /* see VNETRX_GRO_CSUM_BYTES                                                */
 
 struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	const struct vnetrx_dev_ops  *dev_ops;  /* required */
@@ -49,6 +47,12 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint32_t  gro_flows;       /* packets held at once, 1..65536; default 64                                   */
 	uint32_t  gro_bytes_max;   /* IP total length of a merged packet; default 65535                            */
 	uint32_t  gro_segs_max;    /* default 128                                                                  */
+	uint32_t  gro_payload_min; /* packets with less payload are not held; default 1                            */
+	uint32_t  gro_protos;      /* VNETRX_GRO_TCP ...; default TCP and TUNNEL                                   */
+	uint32_t  gro_flags;       /* VNETRX_GRO_RFC6864 ...                                                       */
+	uint16_t  vxlan_port;      /* UDP ports of tunnels, see vnetrx_gro_config                                  */
+	uint16_t  vxlan_gpe_port;
+	uint16_t  geneve_port;
 	uint32_t  flags;           /* VNETRX_RXQ_*                                                                 */
 	vnetrx_ns gro_timeout_ns;  /* default 0: vnetrx_rxq_complete() flushes                                     */
 	vnetrx_ns gro_hold_max_ns; /* default 64 * gro_timeout_ns, at least 1 ms                                   */
@@ -96,6 +100,9 @@ vnetrx_ns vnetrx_rxq_deadline(const struct vnetrx_rxq *rxq);
 
 /* Hands up everything held. */
 void vnetrx_rxq_flush(struct vnetrx_rxq *rxq);
+
+/* Changes what GRO merges from now on (VNETRX_GRO_TCP ...; 0 = nothing); hands up everything held first. */
+void vnetrx_rxq_set_gro_protos(struct vnetrx_rxq *rxq, uint32_t protos);
 
 /* After a device reset: takes every posted buffer back and returns how many. Packets at the host stay valid. Then fill
  * (resume) or fini. */

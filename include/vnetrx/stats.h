@@ -74,6 +74,8 @@ extern "C" {
 	X(pass_hdr_len,    "passed: headers longer than can be compared, or not in one piece") \
 	X(pass_trailer,    "passed: bytes after the IP packet that are no Ethernet padding") \
 	X(pass_big,        "passed: alone as large as a merged packet may be") \
+	X(pass_small,      "passed: less payload than is worth holding") \
+	X(pass_tunnel,     "passed: a tunnel header that is not understood, or a tunnel in a tunnel") \
 	X(left_push,       "held packets closed by PSH or FIN") \
 	X(left_short,      "held packets closed by a short segment") \
 	X(left_full,       "held packets closed at gro_bytes_max or gro_segs_max") \
@@ -91,7 +93,8 @@ extern "C" {
 	X(differ_ip,       "of left_next: TTL, TOS, class, flow label or DF") \
 	X(differ_id,       "of left_next: IPv4 id neither equal nor the next one") \
 	X(differ_l2,       "of left_next: MAC addresses, VLAN tags or stripped tag") \
-	X(differ_meta,     "of left_next: mark or checksum state")
+	X(differ_meta,     "of left_next: mark or checksum state") \
+	X(differ_tunnel,   "of left_next: tunnel header, VNI, key or outer checksum")
 
 #define VNETRX_QUEUE_STATS(X) \
 	X(polls,          "calls of poll and expire") \

@@ -16,151 +16,221 @@ static void refuse(struct vnrx_dissect *d, enum vnrx_pass why)
 		d->pass = (uint8_t)why;
 }
 
-/* Behind the Ethernet header and up to two VLAN tags; returns the EtherType and sets l3, or 0. */
-static uint32_t dissect_l2(const uint8_t *hdr, uint32_t avail, uint32_t *l3)
+/* PPPoE session header (RFC 2516) at off, PPP protocol behind it; returns the version of the network header. */
+static uint32_t dissect_pppoe(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
-	uint32_t off = VNRX_ETH_HDR;
+	uint32_t ppp;
+
+	if (off + VNRX_PPPOE_HDR > frame->avail || frame->hdr[off] != 0x11u || frame->hdr[off + 1u] != 0u)
+		return 0;
+	ppp = vnrx_be16(frame->hdr + off + 6u);
+	*l3 = off + VNRX_PPPOE_HDR;
+	return ppp == VNRX_PPP_IPV4 ? 4u : ppp == VNRX_PPP_IPV6 ? 6u : 0u;
+}
+
+uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint32_t *l3, bool *pppoe)
+{
+	uint32_t off = type_off + 2u;
 	uint32_t type;
 
-	if (off > avail)
+	if (off > frame->avail)
 		return 0;
-	type = vnrx_be16(hdr + VNRX_ETH_TYPE);
+	type = vnrx_be16(frame->hdr + type_off);
 	for (unsigned tags = 0; type == VNRX_TYPE_8021Q || type == VNRX_TYPE_8021AD; tags++) {
-		if (tags == 2u || off + VNRX_VLAN_HDR > avail)
+		if (tags == 2u || off + VNRX_VLAN_HDR > frame->avail)
 			return 0;
-		type = vnrx_be16(hdr + off + 2u);
+		type = vnrx_be16(frame->hdr + off + 2u);
 		off += VNRX_VLAN_HDR;
 	}
 	*l3 = off;
-	return type;
+	if (type == VNRX_TYPE_PPPOE && pppoe != NULL) {
+		*pppoe = true;
+		return dissect_pppoe(frame, off, l3);
+	}
+	return type == VNRX_TYPE_IPV4 ? 4u : type == VNRX_TYPE_IPV6 ? 6u : 0u;
 }
 
-/* TCP or UDP at l4: the ports, and for TCP where the payload begins. */
-static void dissect_l4(const uint8_t *hdr, uint32_t avail, uint32_t l4, uint32_t proto, struct vnrx_dissect *d)
+static enum vnrx_pass dissect_ipv4(const struct vnrx_frame *frame, uint32_t l3, struct vnrx_ip *ip)
 {
-	uint32_t doff;
+	const uint8_t *hdr = frame->hdr;
+	uint32_t ihl, total;
 
-	if (proto != VNRX_PROTO_TCP && proto != VNRX_PROTO_UDP) {
+	if (l3 + VNRX_IPV4_HDR > frame->avail || hdr[l3] / 16u != 4u)
+		return VNRX_PASS_CUT;
+	ip->version = 4u;
+	ip->l3 = l3;
+	ihl = hdr[l3] % 16u * 4u;
+	total = vnrx_be16(hdr + l3 + VNRX_IPV4_LEN);
+	ip->end = l3 + total;
+	if (ihl < VNRX_IPV4_HDR || total < ihl || l3 + ihl > frame->avail)
+		return VNRX_PASS_CUT;
+	if ((vnrx_be16(hdr + l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u) /* anything but DF */
+		return VNRX_PASS_FRAGMENT;
+	ip->l4 = l3 + ihl;
+	ip->proto = hdr[l3 + VNRX_IPV4_PROTO];
+	if (ihl > VNRX_IPV4_HDR)
+		return VNRX_PASS_IP_OPTIONS;
+	return vnrx_sum_ipv4(hdr + l3) == 0xffffu ? VNRX_PASS_NOT : VNRX_PASS_IP_CSUM;
+}
+
+static bool is_extension(uint32_t next)
+{
+	return next == VNRX_PROTO_HOPOPTS || next == VNRX_PROTO_ROUTING || next == VNRX_PROTO_DSTOPTS;
+}
+
+static enum vnrx_pass dissect_ipv6(const struct vnrx_frame *frame, uint32_t l3, struct vnrx_ip *ip)
+{
+	const uint8_t *hdr = frame->hdr;
+	uint32_t off = l3 + VNRX_IPV6_HDR;
+	uint32_t next;
+
+	if (off > frame->avail || hdr[l3] / 16u != 6u)
+		return VNRX_PASS_CUT;
+	ip->version = 6u;
+	ip->l3 = l3;
+	ip->end = off + vnrx_be16(hdr + l3 + VNRX_IPV6_LEN);
+	next = hdr[l3 + VNRX_IPV6_NEXT];
+	for (unsigned n = 0; is_extension(next); n++) {
+		uint32_t len;
+
+		if (n == VNRX_EXT_MAX)
+			return VNRX_PASS_EXT;
+		if (off + 8u > frame->avail || off + 8u > ip->end)
+			return VNRX_PASS_CUT;
+		len = (hdr[off + 1u] + 1u) * 8u;
+		if (off + len > frame->avail || off + len > ip->end)
+			return VNRX_PASS_CUT;
+		next = hdr[off];
+		off += len;
+	}
+	if (next == VNRX_PROTO_FRAGMENT)
+		return VNRX_PASS_FRAGMENT;
+	ip->l4 = off;
+	ip->proto = next;
+	return VNRX_PASS_NOT;
+}
+
+enum vnrx_pass vnrx_dissect_ip(const struct vnrx_frame *frame, uint32_t l3, uint32_t version, struct vnrx_ip *ip)
+{
+	*ip = (struct vnrx_ip){ 0 };
+	return version == 4u ? dissect_ipv4(frame, l3, ip) : dissect_ipv6(frame, l3, ip);
+}
+
+/* TCP or UDP behind d->ip: the ports, and where the payload begins. */
+static void dissect_l4(const struct vnrx_frame *frame, struct vnrx_dissect *d)
+{
+	uint32_t l4 = d->ip.l4;
+	uint32_t end = d->ip.end < frame->avail ? d->ip.end : frame->avail;
+	uint32_t len = VNRX_UDP_HDR;
+
+	if (d->ip.proto != VNRX_PROTO_TCP && d->ip.proto != VNRX_PROTO_UDP) {
 		refuse(d, VNRX_PASS_PROTO);
 		return;
 	}
-	if (l4 + 4u > avail || l4 + 4u > d->end) {
+	if (l4 + 4u > end) {
 		refuse(d, VNRX_PASS_CUT);
 		return;
 	}
 	d->reach = VNRX_REACH_PORTS;
 	d->l4 = l4;
-	d->proto = (uint8_t)proto;
-	if (proto == VNRX_PROTO_UDP) {
-		refuse(d, VNRX_PASS_PROTO);
-		return;
-	}
-	if (l4 + VNRX_TCP_HDR > avail || l4 + VNRX_TCP_HDR > d->end) {
-		refuse(d, VNRX_PASS_CUT);
-		return;
-	}
-	doff = hdr[l4 + VNRX_TCP_DOFF] / 16u * 4u;
-	if (doff < VNRX_TCP_HDR || l4 + doff > avail || l4 + doff > d->end) {
-		refuse(d, VNRX_PASS_CUT);
-		return;
-	}
-	d->payload = l4 + doff;
-}
-
-static void dissect_ipv4(const uint8_t *hdr, uint32_t avail, struct vnrx_dissect *d)
-{
-	uint32_t l3 = d->l3;
-	uint32_t ihl, total;
-
-	if (l3 + VNRX_IPV4_HDR > avail || hdr[l3] / 16u != 4u) {
-		refuse(d, VNRX_PASS_CUT);
-		return;
-	}
-	d->version = 4u;
-	d->reach = VNRX_REACH_ADDRS;
-	ihl = hdr[l3] % 16u * 4u;
-	total = vnrx_be16(hdr + l3 + VNRX_IPV4_LEN);
-	d->end = l3 + total;
-	if (ihl < VNRX_IPV4_HDR || total < ihl || l3 + ihl > avail) {
-		refuse(d, VNRX_PASS_CUT);
-		return;
-	}
-	if ((vnrx_be16(hdr + l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u) { /* anything but DF */
-		refuse(d, VNRX_PASS_FRAGMENT);
-		return;
-	}
-	if (ihl > VNRX_IPV4_HDR)
-		refuse(d, VNRX_PASS_IP_OPTIONS);
-	else if (vnrx_sum_ipv4(hdr + l3) != 0xffffu)
-		refuse(d, VNRX_PASS_IP_CSUM);
-	dissect_l4(hdr, avail, l3 + ihl, hdr[l3 + VNRX_IPV4_PROTO], d);
-}
-
-static void dissect_ipv6(const uint8_t *hdr, uint32_t avail, struct vnrx_dissect *d)
-{
-	uint32_t l3 = d->l3;
-	uint32_t off = l3 + VNRX_IPV6_HDR;
-	uint32_t next;
-
-	if (off > avail || hdr[l3] / 16u != 6u) {
-		refuse(d, VNRX_PASS_CUT);
-		return;
-	}
-	d->version = 6u;
-	d->reach = VNRX_REACH_ADDRS;
-	d->end = off + vnrx_be16(hdr + l3 + VNRX_IPV6_LEN);
-	next = hdr[l3 + VNRX_IPV6_NEXT];
-	for (unsigned n = 0; next == VNRX_PROTO_HOPOPTS || next == VNRX_PROTO_ROUTING || next == VNRX_PROTO_DSTOPTS; n++) {
-		uint32_t len;
-
-		if (n == VNRX_EXT_MAX) {
-			refuse(d, VNRX_PASS_EXT);
-			return;
-		}
-		if (off + 8u > avail || off + 8u > d->end) {
+	d->proto = (uint8_t)d->ip.proto;
+	if (d->proto == VNRX_PROTO_TCP) {
+		if (l4 + VNRX_TCP_HDR > end) {
 			refuse(d, VNRX_PASS_CUT);
 			return;
 		}
-		len = (hdr[off + 1u] + 1u) * 8u;
-		if (off + len > avail || off + len > d->end) {
+		len = frame->hdr[l4 + VNRX_TCP_DOFF] / 16u * 4u;
+		if (len < VNRX_TCP_HDR)
 			refuse(d, VNRX_PASS_CUT);
-			return;
-		}
-		next = hdr[off];
-		off += len;
 	}
-	if (next == VNRX_PROTO_FRAGMENT) {
-		refuse(d, VNRX_PASS_FRAGMENT);
-		return;
-	}
-	dissect_l4(hdr, avail, off, next, d);
+	if (l4 + len > end)
+		refuse(d, VNRX_PASS_CUT);
+	d->payload = l4 + len;
 }
 
-/* What is left to check once all headers are known. */
-static void check_size(uint32_t frame_len, struct vnrx_dissect *d)
+/* What is in the tunnel, as if it were the packet; when nothing can be read there, the outer flow remains. */
+static void dissect_inner(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, uint32_t l3,
+                          uint32_t version, struct vnrx_dissect *d)
 {
-	if (d->end > frame_len)
+	struct vnrx_ip inner;
+	uint32_t unused[2];
+	enum vnrx_pass why = vnrx_dissect_ip(frame, l3, version, &inner);
+
+	if (inner.version == 0u) {
+		refuse(d, VNRX_PASS_TUNNEL);
+		dissect_l4(frame, d);
+		return;
+	}
+	if (why != VNRX_PASS_NOT)
+		refuse(d, why);
+	d->udp_tunnel = d->ip.proto == VNRX_PROTO_UDP;
+	d->outer = d->ip;
+	d->ip = inner;
+	if (inner.end != d->outer.end) /* inside, nothing pads: what follows is not the packet's */
+		refuse(d, inner.end > d->outer.end ? VNRX_PASS_CUT : VNRX_PASS_TRAILER);
+	if (d->udp_tunnel != 0u && vnrx_be16(frame->hdr + d->outer.l4 + VNRX_UDP_LEN) != d->outer.end - d->outer.l4)
 		refuse(d, VNRX_PASS_CUT);
-	else if (d->end < frame_len && frame_len > VNRX_ETH_MIN)
+	if (inner.l4 == 0u)
+		return;
+	if (vnrx_dissect_tunnel(frame, tunnels, &inner, &unused[0], &unused[1]))
+		refuse(d, VNRX_PASS_TUNNEL);
+	dissect_l4(frame, d);
+}
+
+/* What follows the first network header. */
+static void dissect_upper(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
+{
+	uint32_t l3 = 0, version = 0;
+
+	if (!vnrx_dissect_tunnel(frame, tunnels, &d->ip, &l3, &version)) {
+		dissect_l4(frame, d);
+	} else if (version == 0u) {
+		refuse(d, VNRX_PASS_TUNNEL);
+		dissect_l4(frame, d);
+	} else {
+		dissect_inner(frame, tunnels, l3, version, d);
+	}
+}
+
+/* What is left to check once all headers are known. The first IP packet fills the frame, but for Ethernet padding; a
+ * PPPoE length says the same. */
+static void check_size(const struct vnrx_frame *frame, const struct vnrx_ip *first, struct vnrx_dissect *d)
+{
+	uint32_t pppoe_len = d->pppoe != 0u ? vnrx_be16(frame->hdr + first->l3 - 4u) : 0u;
+
+	if (first->end > frame->len)
+		refuse(d, VNRX_PASS_CUT);
+	else if (first->end < frame->len && frame->len > VNRX_ETH_MIN)
 		refuse(d, VNRX_PASS_TRAILER);
+	if (d->pppoe != 0u && pppoe_len != first->end - first->l3 + 2u)
+		refuse(d, VNRX_PASS_CUT);
 	if (d->pass == VNRX_PASS_NOT && d->payload > VNRX_HDR_MAX)
 		refuse(d, VNRX_PASS_HDR_LEN);
 }
 
-void vnrx_dissect(const uint8_t *hdr, uint32_t avail, uint32_t frame_len, struct vnrx_dissect *d)
+void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
 {
-	uint32_t type;
+	struct vnrx_frame frame = *whole;
+	bool pppoe = false;
+	uint32_t l3 = 0, version;
+	enum vnrx_pass why;
 
-	if (avail > AVAIL_MAX)
-		avail = AVAIL_MAX;
+	if (frame.avail > AVAIL_MAX)
+		frame.avail = AVAIL_MAX;
 	*d = (struct vnrx_dissect){ .pass = VNRX_PASS_NOT };
-	type = dissect_l2(hdr, avail, &d->l3);
-	if (type == VNRX_TYPE_IPV4)
-		dissect_ipv4(hdr, avail, d);
-	else if (type == VNRX_TYPE_IPV6)
-		dissect_ipv6(hdr, avail, d);
-	else
+	version = vnrx_dissect_l2(&frame, VNRX_ETH_TYPE, &l3, &pppoe);
+	if (version == 0u) {
 		refuse(d, VNRX_PASS_NOT_IP);
-	if (d->reach != VNRX_REACH_NOTHING)
-		check_size(frame_len, d);
+		return;
+	}
+	why = vnrx_dissect_ip(&frame, l3, version, &d->ip);
+	if (why != VNRX_PASS_NOT)
+		refuse(d, why);
+	if (d->ip.version == 0u)
+		return;
+	d->reach = VNRX_REACH_ADDRS;
+	d->pppoe = pppoe;
+	if (d->ip.l4 != 0u)
+		dissect_upper(&frame, tunnels, d);
+	check_size(&frame, d->outer.version != 0u ? &d->outer : &d->ip, d);
 }

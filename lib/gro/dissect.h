@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frame in, layout out: one pass over the headers, never past the bytes given. */
+/*
+ * Frame in, layout out: one pass over the headers, never past the bytes given.
+ *
+ *   Ethernet [802.1Q]{0,2} [PPPoE session] IP                          [TCP | UDP]
+ *   Ethernet [802.1Q]{0,2} [PPPoE session] IP [UDP VXLAN | UDP VXLAN-GPE | UDP GENEVE | GRE | nothing]
+ *                                             [Ethernet [802.1Q]{0,2}] IP [TCP | UDP]
+ *
+ * One tunnel level: a tunnel in a tunnel is not looked into.
+ */
 #ifndef VNRX_DISSECT_H
 #define VNRX_DISSECT_H
 
@@ -14,7 +22,7 @@
 /* How far dissect came: what may be known about a packet's flow. */
 enum vnrx_reach {
 	VNRX_REACH_NOTHING = 0, /* no addresses                                       */
-	VNRX_REACH_ADDRS,       /* l3, version                                        */
+	VNRX_REACH_ADDRS,       /* ip.l3, ip.version                                  */
 	VNRX_REACH_PORTS,       /* and proto (TCP, UDP), l4: the flow is known        */
 };
 
@@ -35,23 +43,65 @@ enum vnrx_pass {
 	VNRX_PASS_HDR_LEN,
 	VNRX_PASS_TRAILER,
 	VNRX_PASS_BIG,
+	VNRX_PASS_SMALL,
+	VNRX_PASS_TUNNEL,
 	VNRX_PASS_NUM,
 	VNRX_PASS_NOT = VNRX_PASS_NUM /* it may be held */
 };
 
-struct vnrx_dissect {
-	uint32_t l3;      /* offset of the network header; from REACH_ADDRS on                           */
-	uint32_t l4;      /* offset of the transport header; with REACH_PORTS                             */
-	uint32_t payload; /* offset of the first payload byte; with pass == NOT                           */
-	uint32_t end;     /* offset behind the last byte of the IP packet; from REACH_ADDRS on            */
-	uint8_t  reach;   /* enum vnrx_reach                                                              */
-	uint8_t  pass;    /* enum vnrx_pass: the first reason found, VNRX_PASS_NOT = none                 */
-	uint8_t  version; /* 4 or 6                                                                       */
-	uint8_t  proto;   /* with REACH_PORTS                                                             */
+/* An IP header. */
+struct vnrx_ip {
+	uint32_t l3;      /* its offset                              */
+	uint32_t l4;      /* offset behind it and its extensions     */
+	uint32_t end;     /* offset behind the last byte it announces */
+	uint32_t version; /* 4 or 6; 0 = there is none               */
+	uint32_t proto;   /* what follows at l4                      */
 };
 
-/* Reads the headers of a frame of frame_len bytes, of which the first avail (at most frame_len) lie at `hdr`.
- * With pass == NOT: 14 <= l3 < l4 < payload <= end <= frame_len, and payload <= avail. */
-void vnrx_dissect(const uint8_t *hdr, uint32_t avail, uint32_t frame_len, struct vnrx_dissect *d);
+struct vnrx_dissect {
+	struct vnrx_ip ip;    /* the innermost network header reached                                        */
+	struct vnrx_ip outer; /* the one around the tunnel; version 0 = no tunnel                            */
+	uint32_t l4;      /* offset of the transport header; with REACH_PORTS                                */
+	uint32_t payload; /* offset of the first payload byte; with pass == NOT                              */
+	uint8_t  reach;   /* enum vnrx_reach                                                                 */
+	uint8_t  pass;    /* enum vnrx_pass: the first reason found, VNRX_PASS_NOT = none                    */
+	uint8_t  proto;   /* TCP or UDP; with REACH_PORTS                                                    */
+	uint8_t  pppoe;   /* there is a PPPoE header before the first network header                         */
+	uint8_t  udp_tunnel; /* outer.l4 is the UDP header of a tunnel                                       */
+};
+
+/* What the tunnels are known by. */
+struct vnrx_tunnels {
+	uint16_t vxlan_port;  /* host byte order; 0 = off */
+	uint16_t gpe_port;
+	uint16_t geneve_port;
+	bool     ip;          /* GRE, IP in IP            */
+};
+
+/* The part of the frame that may be read, and how long the whole is. */
+struct vnrx_frame {
+	const uint8_t *hdr;
+	uint32_t avail; /* bytes at hdr, at most len */
+	uint32_t len;
+};
+
+/* Reads the headers of a frame. With pass == NOT: 14 <= ip.l3 < l4 < payload <= ip.end <= len, payload <= avail and
+ * payload <= VNRX_HDR_MAX, and with a tunnel 14 <= outer.l3 < outer.l4 <= ip.l3. */
+void vnrx_dissect(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d);
+
+/* ---- between dissect.c and tunnel.c ---- */
+
+/* Reads a network header of the given version at l3; fills *ip and returns VNRX_PASS_NOT, or why the packet is never
+ * held; *ip is filled as far as it goes (version set = addresses readable, l4 set = what follows is known). */
+enum vnrx_pass vnrx_dissect_ip(const struct vnrx_frame *frame, uint32_t l3, uint32_t version, struct vnrx_ip *ip);
+
+/* From an EtherType field at `type_off` on over VLAN tags; returns the version of the network header behind them, 0 =
+ * none, and its offset. */
+uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint32_t *l3, bool *pppoe);
+
+/* Whether ip.l4 begins a known tunnel; then where the inner network header lies and of which version it is (0: none, or
+ * a header that is not understood: the packet is never held). */
+bool vnrx_dissect_tunnel(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, const struct vnrx_ip *ip,
+                         uint32_t *inner_l3, uint32_t *version);
 
 #endif

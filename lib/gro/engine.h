@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine's state, and what a protocol does for it. */
+/* The engine's state, and what the files around it do for it. */
 #ifndef VNRX_ENGINE_H
 #define VNRX_ENGINE_H
 
 #include "vnetrx/gro.h"
 
+#include "csum.h"
 #include "dissect.h"
 #include "flow.h"
 
-/* Header shapes with a mask of their own: VLAN tags (0..2) and version; anything else goes the general way. */
-#define VNRX_SHAPES     6u
-#define VNRX_SHAPE_NONE 0xffu
+/* A shape is where everything lies in a header. The first six are fixed: IPv4 and IPv6 with 0..2 VLAN tags and TCP; the
+ * others are taken by what comes. */
+#define VNRX_SHAPES       16u
+#define VNRX_SHAPES_FIXED 6u
+#define VNRX_SHAPE_NONE   0xffu
+#define VNRX_SHAPE_UDP    0xfeu /* no shape: plain UDP over IPv4 or IPv6 that only passes */
 
-/* Which of a header's bits must be equal for the short way: all but id, header checksum, sequence number, checksum. */
-struct vnrx_mask {
-	uint8_t bits[VNRX_HDR_MAX];
+#define VNRX_SCRATCHES    8u
+#define VNRX_SCRATCH_NONE 0xffu
+
+#define VNRX_FRAME_MAX    65535u /* a record counts frame lengths in 16 bits */
+#define VNRX_UDP_SEGS_MAX 64u /* as many as other stacks take in one train */
+
+struct vnrx_shape {
+	uint8_t  l3, l4;
+	uint8_t  outer_l3, outer_l4;
+	uint16_t hdr_min;  /* headers up to the fixed part of the transport header          */
+	uint8_t  kind;     /* VNRX_KIND_*                                                   */
+	uint8_t  rsvd;
+	uint32_t refs;     /* held packets of this shape                                    */
+	uint8_t  mask[VNRX_HDR_MAX]; /* bits that must be equal on the short way            */
 };
 
 struct vnetrx_gro {
@@ -22,21 +37,32 @@ struct vnetrx_gro {
 	uint32_t  tick;         /* counts the steps of clock: a flow is touched once in each          */
 	uint32_t  bytes_max;
 	uint32_t  segs_max;
-	unsigned  shape;        /* of the last packet held: the next is guessed to be like it */
 	uint32_t  flags;
+	uint32_t  protos;
+	uint32_t  payload_min;  /* packets with less are not held                                     */
+	unsigned  guess;        /* shape of the last packet held: the next is guessed to be like it   */
+	unsigned  shapes_next;  /* where the search for a shape to replace goes on                    */
+	unsigned  wait_first;   /* seen list of a flow whose gap is not known                         */
 	vnetrx_ns timeout_ns;
 	vnetrx_ns hold_max_ns;
-	vnetrx_ns clock;        /* the latest `now` */
+	vnetrx_ns clock;        /* the latest `now`                                                   */
+	struct vnrx_tunnels tunnels;       /* looked for: none, or the known ones */
+	struct vnrx_tunnels tunnels_known;
 	struct vnetrx_gro_stats stats;
-	struct vnrx_mask mask[VNRX_SHAPES];
+	uint32_t  scratch_used; /* one bit each                                                       */
+	uint8_t   scratch[VNRX_SCRATCHES][VNRX_HDR_MAX];
+	struct vnrx_shape shape[VNRX_SHAPES];
 };
 
 /* A packet under consideration. */
 struct vnrx_seg {
 	struct vnetrx_pkt  *pkt;
-	const uint8_t      *hdr; /* its headers in one piece: in the packet, or a private copy */
+	const uint8_t      *hdr;     /* its headers in one piece: in the packet, or a private copy       */
 	struct vnrx_dissect d;
-	vnetrx_ns           now; /* when it was seen */
+	uint32_t            payload; /* bytes                                                            */
+	uint32_t            unit;    /* bytes of each of its segments but the last                       */
+	uint32_t            count;   /* segments in it                                                   */
+	vnetrx_ns           now;     /* when it was seen                                                 */
 	struct vnrx_hash    hash;
 };
 
@@ -51,43 +77,96 @@ enum vnrx_differ {
 	VNRX_DIFFER_ID,
 	VNRX_DIFFER_L2,
 	VNRX_DIFFER_META,
+	VNRX_DIFFER_TUNNEL,
 	VNRX_DIFFER_NUM,
 	VNRX_DIFFER_NOT = VNRX_DIFFER_NUM, /* they join                        */
 	VNRX_DIFFER_FULL                   /* they would, but the packet is full */
 };
 
-/* ---- what a protocol does (gro_tcp.c) ---- */
+/* ---- layers.c: everything below the transport header ---- */
 
-/* May this packet be held or joined? VNRX_PASS_NOT = yes. Verifies its checksum when the device did not. */
-enum vnrx_pass vnrx_tcp_check(struct vnrx_seg *seg);
+/* May the packet be held, as far as tunnels, device-merged segments and checksums say? Verifies checksums when the
+ * device did not, and marks the packet. */
+enum vnrx_pass vnrx_layers_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg);
+
+/* Are all headers below the transport header such that a cut gives both packets back? */
+enum vnrx_differ vnrx_layers_differs(const struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg);
+
+/* seg was joined: the ids go on. */
+void vnrx_layers_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg);
+
+/* Lengths and header checksums of a packet with `payload` bytes behind all headers. */
+void vnrx_layers_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
+
+/* The checksum at csum_off behind the transport header, and what the host is told about it; after all lengths. */
+void vnrx_layers_csum(struct vnetrx_gro *gro, uint32_t slot, uint32_t l4_len, uint32_t csum_off);
+
+/* ---- the transport protocols: gro_tcp.c, gro_udp.c ---- */
+
+/* May this packet be held or joined, as far as its own header says? VNRX_PASS_NOT = yes. */
+enum vnrx_pass vnrx_tcp_check(const struct vnrx_seg *seg);
+enum vnrx_pass vnrx_udp_check(const struct vnetrx_gro *gro, const struct vnrx_seg *seg);
 
 /* Does it close the packet it joins (PSH, FIN)? Then it is never held itself. */
 bool vnrx_tcp_closes(const struct vnrx_seg *seg);
 
-/* Makes f the record of a held packet whose only segment is seg. */
-void vnrx_tcp_hold(const struct vnetrx_gro *gro, struct vnrx_flow *f, const struct vnrx_seg *seg);
+/* May seg become the next segment of f, as far as the transport header says? */
+enum vnrx_differ vnrx_tcp_differs(const struct vnrx_flow *f, const struct vnrx_seg *seg);
+enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_seg *seg);
 
-/* May seg become the next segment of f? */
-enum vnrx_differ vnrx_tcp_differs(const struct vnetrx_gro *gro, const struct vnrx_flow *f, const struct vnrx_seg *seg);
+/* Writes the transport header of a packet of more than one segment. */
+void vnrx_tcp_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
+void vnrx_udp_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
 
-/* Makes it that. vnrx_tcp_differs() said VNRX_DIFFER_NOT. */
-void vnrx_tcp_join(struct vnrx_flow *f, const struct vnrx_seg *seg);
+/* ---- shape.c ---- */
 
-/* Writes the headers of a packet of more than one segment, and what the host needs to cut it again. */
-void vnrx_tcp_finish(const struct vnetrx_gro *gro, const struct vnrx_flow *f);
+/* Sets up the fixed shapes. */
+void vnrx_shapes_init(struct vnetrx_gro *gro);
 
-/* ---- the short way (gro_fast.c) ---- */
+/* The shape of a packet, taken up if there is room; VNRX_SHAPE_NONE = none. */
+unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
 
-/* Fills in the masks. */
-void vnrx_fast_init(struct vnetrx_gro *gro);
+/* ---- gro_fast.c: the short way ---- */
 
-/* Joins or holds packets from pkts[i] on as long as each is a plain TCP segment of the given shape that continues a held
- * one in full size, or belongs to a flow that is not in the table; returns the index of the first that is not. */
-unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape);
+/* Joins, holds or passes packets from pkts[i] on as long as each is as plain as the guessed shape says; returns the
+ * index of the first that is not. */
+unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
+                       struct vnetrx_pktq *q);
 
-/* ---- what the engine does for the short way ---- */
+/* ---- gro.c ---- */
 
-/* First join of a call: false when the packet has been held for too long to take more. */
+/* First join of a tick: false when the packet has been held for too long to take more. */
 bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now);
+
+/* A packet that is never held leaves; everything it must not overtake has left. */
+void vnrx_gro_pass(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned why, struct vnetrx_pktq *q);
+
+/* The first network header. */
+static inline uint32_t vnrx_first_l3(const struct vnrx_dissect *d)
+{
+	return d->outer.version != 0u ? d->outer.l3 : d->ip.l3;
+}
+
+/* Longest IP packet: only TCP that is in no tunnel may be longer than a 16-bit length says; PPPoE counts its protocol
+ * field too. */
+static inline uint32_t vnrx_bytes_max(const struct vnetrx_gro *gro, const struct vnrx_dissect *d)
+{
+	bool small = d->proto == VNRX_PROTO_UDP || d->outer.version != 0u;
+	uint32_t most = d->pppoe != 0u ? 65533u : small ? 65535u : UINT32_MAX;
+
+	return gro->bytes_max < most ? gro->bytes_max : most;
+}
+
+/* Most segments. */
+static inline uint32_t vnrx_segs_max(const struct vnetrx_gro *gro, unsigned proto)
+{
+	return proto == VNRX_PROTO_UDP && gro->segs_max > VNRX_UDP_SEGS_MAX ? VNRX_UDP_SEGS_MAX : gro->segs_max;
+}
+
+/* Where the frame ends without padding. */
+static inline uint32_t vnrx_outer_end(const struct vnrx_dissect *d)
+{
+	return d->outer.version != 0u ? d->outer.end : d->ip.end;
+}
 
 #endif

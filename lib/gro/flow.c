@@ -30,47 +30,91 @@ static void expand_key(struct vnrx_flows *t, const uint64_t key[2])
 {
 	uint64_t a = key[0], b = key[1];
 
-	for (unsigned i = 0; i < 12u; i++)
+	for (unsigned i = 0; i < 20u; i++)
 		t->key[i] = (uint32_t)(expand(&a) ^ expand(&b) / 4294967296u);
 	for (unsigned i = 0; i < 2u; i++)
 		t->mix[i] = (expand(&a) ^ expand(&b)) | 1u;
 }
 
+static void empty_lists(struct vnrx_flows *t)
+{
+	for (uint32_t s = t->sentinel; s < t->sentinel + VNRX_WAITS; s++) {
+		t->links[s].seen_prev = t->links[s].seen_next = s;
+		t->links[s].first_prev = t->links[s].first_next = s;
+	}
+	t->held = 0;
+}
+
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2])
 {
-	uint32_t sets = (held_max + 1u) / 2u; /* four ways for each held packet */
+	uint32_t sets = held_max * 7u / 16u + 1u; /* three and a half ways for each held packet */
 	uint32_t slots = sets * VNRX_WAYS;
-	struct vnrx_links *sentinel;
 
 	t->flow = vnrx_mem_take(mem, slots, sizeof(struct vnrx_flow));
 	t->tags = vnrx_mem_take(mem, sets, sizeof(uint64_t));
-	t->links = vnrx_mem_take(mem, slots + 1u, sizeof(struct vnrx_links));
-	t->pair = vnrx_mem_take(mem, held_max, sizeof(uint32_t));
+	t->links = vnrx_mem_take(mem, slots + VNRX_WAITS, sizeof(struct vnrx_links));
+	for (unsigned by = 0; by < 2u; by++)
+		t->bucket[by] = vnrx_mem_take(mem, held_max, sizeof(uint32_t));
 	if (mem->base == NULL)
 		return;
 	t->sets = sets;
 	t->pairs = held_max;
 	t->sentinel = slots;
-	t->held = 0;
 	t->held_max = held_max;
 	memset(t->flow, 0, slots * sizeof(struct vnrx_flow));
 	memset(t->tags, 0, sets * sizeof(uint64_t));
-	memset(t->links, 0, (slots + (size_t)1) * sizeof(struct vnrx_links));
-	memset(t->pair, 0xff, held_max * sizeof(uint32_t));
-	sentinel = &t->links[slots];
-	sentinel->seen_prev = sentinel->seen_next = slots;
-	sentinel->first_prev = sentinel->first_next = slots;
+	memset(t->links, 0, (slots + (size_t)VNRX_WAITS) * sizeof(struct vnrx_links));
+	for (unsigned by = 0; by < 2u; by++)
+		memset(t->bucket[by], 0xff, held_max * sizeof(uint32_t));
+	empty_lists(t);
 	expand_key(t, key);
 }
 
-/* Same version, addresses and ports? The protocol is TCP on both sides. */
-static bool same_key(const struct vnrx_flow *f, const uint8_t *hdr, const struct vnrx_dissect *d)
+void vnrx_flows_hash(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, struct vnrx_hash *h)
 {
-	uint32_t addrs = d->version == 4u ? VNRX_IPV4_SRC : VNRX_IPV6_SRC;
-	uint32_t len = d->version == 4u ? 8u : 32u;
+	const struct vnrx_ip *outermost = d->outer.version != 0u ? &d->outer : &d->ip;
+	uint64_t outer = vnrx_hash_addrs(t, hdr + outermost->l3, outermost->version, VNRX_KEY_OUTER);
+	uint64_t addrs = vnrx_hash_addrs(t, hdr + d->ip.l3, d->ip.version, VNRX_KEY_INNER);
 
-	return f->version == d->version && vnrx_load32(f->hdr + f->l4) == vnrx_load32(hdr + d->l4) &&
-	       memcmp(f->hdr + f->l3 + addrs, hdr + d->l3 + addrs, len) == 0;
+	h->outer = vnrx_hash_pair(t, outer);
+	if (d->outer.version != 0u)
+		addrs += outer;
+	h->pair = vnrx_hash_pair(t, addrs);
+	if (d->reach == VNRX_REACH_PORTS)
+		h->flow = vnrx_hash_flow(t, addrs, vnrx_load32(hdr + d->l4), d->proto);
+}
+
+static bool same_addrs(const uint8_t *a, const uint8_t *b, uint32_t version)
+{
+	uint32_t off = version == 4u ? VNRX_IPV4_SRC : VNRX_IPV6_SRC;
+
+	return memcmp(a + off, b + off, version == 4u ? 8u : 32u) == 0;
+}
+
+/* The kind bits that belong to the key. */
+static unsigned key_kind(const struct vnrx_dissect *d)
+{
+	unsigned kind = d->ip.version == 6u ? VNRX_KIND_IPV6 : 0u;
+
+	if (d->proto == VNRX_PROTO_UDP)
+		kind |= VNRX_KIND_UDP;
+	if (d->outer.version != 0u)
+		kind |= VNRX_KIND_TUNNEL | (d->outer.version == 6u ? VNRX_KIND_OUTER_IPV6 : 0u);
+	return kind;
+}
+
+#define KEY_KINDS (VNRX_KIND_IPV6 | VNRX_KIND_UDP | VNRX_KIND_TUNNEL | VNRX_KIND_OUTER_IPV6)
+
+/* Same protocol, addresses and ports, and the same outer addresses? */
+static bool same_key(const struct vnrx_flows *t, uint32_t slot, const uint8_t *hdr, const struct vnrx_dissect *d)
+{
+	const struct vnrx_flow *f = &t->flow[slot];
+
+	if ((f->kind & KEY_KINDS) != key_kind(d) || vnrx_load32(f->hdr + f->l4) != vnrx_load32(hdr + d->l4) ||
+	    !same_addrs(f->hdr + f->l3, hdr + d->ip.l3, d->ip.version))
+		return false;
+	return d->outer.version == 0u ||
+	       same_addrs(f->hdr + t->links[slot].outer_l3, hdr + d->outer.l3, d->outer.version);
 }
 
 uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, uint32_t hash)
@@ -82,7 +126,7 @@ uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const s
 		uint32_t slot = set * VNRX_WAYS + vnrx_low_byte(match & (0u - match));
 		uint64_t unit = way_unit[slot % VNRX_WAYS];
 
-		if ((t->tags[set] & unit * 0xffu) == unit * vnrx_hash_tag(hash) && same_key(&t->flow[slot], hdr, d))
+		if ((t->tags[set] & unit * 0xffu) == unit * vnrx_hash_tag(hash) && same_key(t, slot, hdr, d))
 			return slot;
 	}
 	return VNRX_FLOW_NONE;
@@ -105,12 +149,14 @@ uint32_t vnrx_flows_place(const struct vnrx_flows *t, uint32_t hash, bool *taken
 	return oldest;
 }
 
-static void seen_append(struct vnrx_flows *t, uint32_t slot)
+static void seen_append(struct vnrx_flows *t, uint32_t slot, unsigned wait)
 {
-	struct vnrx_links *end = &t->links[t->sentinel];
+	uint32_t sentinel = t->sentinel + wait;
+	struct vnrx_links *end = &t->links[sentinel];
 
+	t->links[slot].wait = (uint8_t)wait;
 	t->links[slot].seen_prev = end->seen_prev;
-	t->links[slot].seen_next = t->sentinel;
+	t->links[slot].seen_next = sentinel;
 	t->links[end->seen_prev].seen_next = slot;
 	end->seen_prev = slot;
 }
@@ -121,25 +167,44 @@ static void seen_remove(struct vnrx_flows *t, const struct vnrx_links *l)
 	t->links[l->seen_next].seen_prev = l->seen_prev;
 }
 
-static void pair_push(struct vnrx_flows *t, uint32_t slot, uint32_t pair)
+static uint32_t bucket_ref(const struct vnrx_flows *t, uint32_t bucket)
 {
-	struct vnrx_links *l = &t->links[slot];
-
-	l->pair_prev = t->sentinel + 1u + pair;
-	l->pair_next = t->pair[pair];
-	if (l->pair_next != VNRX_FLOW_NONE)
-		t->links[l->pair_next].pair_prev = slot;
-	t->pair[pair] = slot;
+	return t->sentinel + VNRX_WAITS + bucket;
 }
 
-static void pair_remove(struct vnrx_flows *t, const struct vnrx_links *l)
+static void hook_push(struct vnrx_flows *t, uint32_t slot, unsigned by, uint32_t bucket)
 {
-	if (l->pair_prev > t->sentinel)
-		t->pair[l->pair_prev - t->sentinel - 1u] = l->pair_next;
+	struct vnrx_hook *hook = &t->links[slot].hook[by];
+	uint32_t next = t->bucket[by][bucket];
+
+	hook->prev = bucket_ref(t, bucket);
+	hook->next = next;
+	if (next != VNRX_FLOW_NONE)
+		t->links[next].hook[by].prev = slot;
+	t->bucket[by][bucket] = slot;
+}
+
+static void hook_remove(struct vnrx_flows *t, const struct vnrx_links *l, unsigned by)
+{
+	const struct vnrx_hook *hook = &l->hook[by];
+
+	if (hook->prev == VNRX_FLOW_NONE)
+		return;
+	if (hook->prev >= bucket_ref(t, 0))
+		t->bucket[by][hook->prev - bucket_ref(t, 0)] = hook->next;
 	else
-		t->links[l->pair_prev].pair_next = l->pair_next;
-	if (l->pair_next != VNRX_FLOW_NONE)
-		t->links[l->pair_next].pair_prev = l->pair_prev;
+		t->links[hook->prev].hook[by].next = hook->next;
+	if (hook->next != VNRX_FLOW_NONE)
+		t->links[hook->next].hook[by].prev = hook->prev;
+}
+
+/* When all records go: a bucket is emptied by its first. */
+static void hook_forget(struct vnrx_flows *t, const struct vnrx_links *l, unsigned by)
+{
+	uint32_t prev = l->hook[by].prev;
+
+	if (prev != VNRX_FLOW_NONE && prev >= bucket_ref(t, 0))
+		t->bucket[by][prev - bucket_ref(t, 0)] = VNRX_FLOW_NONE;
 }
 
 static void set_tag(struct vnrx_flows *t, uint32_t slot, uint64_t tag)
@@ -150,20 +215,23 @@ static void set_tag(struct vnrx_flows *t, uint32_t slot, uint64_t tag)
 	*tags = (*tags & ~(unit * 0xffu)) | unit * tag;
 }
 
-void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, uint32_t hash, uint32_t pair, vnetrx_ns now)
+void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, const struct vnrx_hash *h, vnetrx_ns now, unsigned wait)
 {
 	struct vnrx_links *l = &t->links[slot];
 	struct vnrx_links *end = &t->links[t->sentinel];
 
-	set_tag(t, slot, vnrx_hash_tag(hash));
+	set_tag(t, slot, vnrx_hash_tag(h->flow));
 	l->first = now;
 	l->seen = now;
-	seen_append(t, slot);
+	seen_append(t, slot, wait);
 	l->first_prev = end->first_prev;
 	l->first_next = t->sentinel;
 	t->links[end->first_prev].first_next = slot;
 	end->first_prev = slot;
-	pair_push(t, slot, pair);
+	hook_push(t, slot, VNRX_PAIR, h->pair);
+	l->hook[VNRX_OUTER].prev = VNRX_FLOW_NONE;
+	if (h->outer != VNRX_FLOW_NONE)
+		hook_push(t, slot, VNRX_OUTER, h->outer);
 	t->held++;
 }
 
@@ -175,35 +243,50 @@ void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot)
 	seen_remove(t, l);
 	t->links[l->first_prev].first_next = l->first_next;
 	t->links[l->first_next].first_prev = l->first_prev;
-	pair_remove(t, l);
+	hook_remove(t, l, VNRX_PAIR);
+	hook_remove(t, l, VNRX_OUTER);
 	t->held--;
 }
 
 void vnrx_flows_clear(struct vnrx_flows *t)
 {
-	struct vnrx_links *end = &t->links[t->sentinel];
+	uint32_t slot = vnrx_flows_oldest(t);
 
-	for (uint32_t slot = end->first_next; slot != t->sentinel; slot = t->links[slot].first_next) {
+	for (; slot != t->sentinel; slot = t->links[slot].first_next) {
 		const struct vnrx_links *l = &t->links[slot];
 
 		t->tags[slot / VNRX_WAYS] = 0;
-		if (l->pair_prev > t->sentinel)
-			t->pair[l->pair_prev - t->sentinel - 1u] = VNRX_FLOW_NONE;
+		hook_forget(t, l, VNRX_PAIR);
+		hook_forget(t, l, VNRX_OUTER);
 	}
-	end->seen_prev = end->seen_next = t->sentinel;
-	end->first_prev = end->first_next = t->sentinel;
-	t->held = 0;
+	empty_lists(t);
 }
 
-void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now)
+void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now, unsigned wait)
 {
 	struct vnrx_links *l = &t->links[slot];
 
 	l->seen = now;
-	if (l->seen_next == t->sentinel)
+	if (l->seen_next == t->sentinel + wait)
 		return;
 	seen_remove(t, l);
-	seen_append(t, slot);
+	seen_append(t, slot, wait);
+}
+
+/* Is seen[wait] in order? Counts its records in *n. */
+static bool seen_valid(const struct vnrx_flows *t, unsigned wait, uint32_t *n)
+{
+	vnetrx_ns last = 0;
+
+	for (uint32_t s = vnrx_flows_quietest(t, wait); s < t->sentinel && *n <= t->held; s = t->links[s].seen_next) {
+		const struct vnrx_links *l = &t->links[s];
+
+		if (l->seen < last || t->links[l->seen_next].seen_prev != s || l->wait != wait)
+			return false;
+		last = l->seen;
+		++*n;
+	}
+	return true;
 }
 
 /* Every held slot is once in each list, lists are in order, tags agree. */
@@ -212,19 +295,20 @@ bool vnrx_flows_valid(const struct vnrx_flows *t)
 	uint32_t seen = 0, first = 0, pair = 0, tagged = 0;
 	vnetrx_ns last = 0;
 
-	for (uint32_t s = vnrx_flows_quietest(t); s != t->sentinel && seen <= t->held; s = t->links[s].seen_next, seen++) {
-		if (t->links[s].seen < last || t->links[t->links[s].seen_next].seen_prev != s)
+	for (unsigned wait = 0; wait < VNRX_WAITS; wait++) {
+		if (!seen_valid(t, wait, &seen))
 			return false;
-		last = t->links[s].seen;
 	}
-	last = 0;
-	for (uint32_t s = vnrx_flows_oldest(t); s != t->sentinel && first <= t->held; s = t->links[s].first_next, first++) {
+	for (uint32_t s = vnrx_flows_oldest(t); s != t->sentinel && first <= t->held; s = t->links[s].first_next) {
 		if (t->links[s].first < last || t->links[s].seen < t->links[s].first)
 			return false;
 		last = t->links[s].first;
+		first++;
 	}
 	for (uint32_t b = 0; b < t->pairs; b++) {
-		for (uint32_t s = t->pair[b]; s != VNRX_FLOW_NONE && pair <= t->held; s = t->links[s].pair_next)
+		uint32_t s = t->bucket[VNRX_PAIR][b];
+
+		for (; s != VNRX_FLOW_NONE && pair <= t->held; s = t->links[s].hook[VNRX_PAIR].next)
 			pair++;
 	}
 	for (uint32_t s = 0; s < t->sentinel; s++) {

@@ -3,12 +3,13 @@
  * The table of held packets: bounded, keyed, in age order.
  *
  * Sets of eight ways. A tag byte per way (0 = free) is compared first, all eight at once; a record's index is
- * set * 8 + way. Four ways per held packet are there, so that sets rarely overflow; when one does, its least recently
- * joined packet is evicted. Beside the sets three lists run through the records:
+ * set * 8 + way. Three and a half ways per held packet are there, so that sets rarely overflow; when one does, its
+ * least recently joined packet is evicted. Beside the sets, lists run through the records:
  *
- *   by_seen    in order of the last join: its head is the next to be quiet for too long
- *   by_first   in order of the first segment: its head is the next to be held for too long
- *   pair[b]    all with one hash of the address pair: what a fragment must push out, O(1) per packet held
+ *   seen[w]    waiting equally long, in order of the last join: the head is the next of them to be quiet for too long
+ *   first      in order of the first segment: the head is the next to be held for too long
+ *   bucket[b]  all with one hash of the address pair, and of the outer address pair: what a fragment must push out,
+ * O(1)              per packet held
  */
 #ifndef VNRX_FLOW_H
 #define VNRX_FLOW_H
@@ -21,67 +22,101 @@
 #define VNRX_FLOWS_MAX    65536u
 #define VNRX_FLOW_NONE    UINT32_MAX
 
+/* Lists by waiting time: the first for a fixed one; with the adaptive timer the k-th waits 1024 << k ns. */
+#define VNRX_WAITS        16u
+
 /* How IPv4 ids of a held packet's segments go on: the distance to the one before. */
+#define VNRX_ID_SET  0u    /* exactly step                       */
 #define VNRX_ID_OPEN 1u    /* 0 or 1: the second segment decides */
-#define VNRX_ID_SET  0u    /* exactly id_step                    */
 #define VNRX_ID_ANY  0xffu /* ids carry no meaning               */
+
+/* What goes on from header to header of an IPv4 level. */
+struct vnrx_id {
+	uint16_t last; /* id of the last segment                                              */
+	uint16_t csum; /* folded sum of id and header checksum, equal for all full segments   */
+	uint8_t  step; /* with VNRX_ID_SET: 0 or 1; with VNRX_ID_OPEN: 0                      */
+	uint8_t  mode; /* VNRX_ID_*                                                           */
+};
+
+/* kind of a held packet */
+#define VNRX_KIND_IPV6       0x01u
+#define VNRX_KIND_UDP        0x02u
+#define VNRX_KIND_TUNNEL     0x04u
+#define VNRX_KIND_OUTER_IPV6 0x08u
+#define VNRX_KIND_UDP_TUNNEL 0x10u
+#define VNRX_KIND_PPPOE      0x20u
 
 /* A held packet: all that a join reads and writes, in one cache line. */
 struct vnrx_flow {
 	struct vnetrx_pkt *head;
 	struct vnetrx_pkt *tail;      /* last link of head's chain                                          */
-	const uint8_t     *hdr;       /* head's first byte: the header that others are compared with        */
-	uint32_t           next_seq;  /* sequence number that joins next                                    */
-	uint32_t           first_seq;
-	uint32_t           fast_max;  /* a full segment joins on the short way while seq - first_seq is not above this */
+	uint8_t           *hdr;       /* the head's headers, to compare with: in its buffer, or a scratch   */
+	uint32_t           next_seq;  /* sequence number that joins next; UDP: payload so far               */
+	uint32_t           first_seq; /* of the first segment; UDP: 0                                       */
+	uint32_t           fast_max;  /* the short way joins while seq - first_seq is not above this        */
 	uint32_t           truesize;  /* of all joined packets                                              */
-	uint32_t           len;       /* frame length of the first segment, padding left out                */
 	uint32_t           tick;      /* gro->tick of the last join                                         */
+	struct vnrx_id     id;        /* of the innermost IPv4 header                                       */
+	uint16_t           len;       /* frame length of a full segment                                     */
 	uint16_t           segs;
 	uint16_t           hdr_len;   /* up to the payload                                                  */
-	uint16_t           last_id;   /* IPv4 id of the last segment                                        */
-	uint16_t           id_csum;   /* IPv4: folded sum of id and header checksum, equal for all segments */
-	uint8_t            id_step;   /* with VNRX_ID_SET: 0 or 1; VNRX_ID_OPEN: 0                          */
-	uint8_t            id_mode;   /* VNRX_ID_*                                                          */
 	uint8_t            l3;
 	uint8_t            l4;
-	uint8_t            version;   /* 4 or 6                                                             */
-	uint8_t            shape;     /* which mask fits the header: see gro_tcp.c; VNRX_SHAPE_NONE = none   */
-	uint16_t           rsvd;
+	uint8_t            shape;     /* which mask fits the header, see shape.c; VNRX_SHAPE_NONE = none     */
+	uint8_t            kind;      /* VNRX_KIND_*                                                        */
+	uint8_t            scratch;   /* hdr is gro->scratch[this]; VNRX_SCRATCH_NONE = in the packet       */
+	uint8_t            rsvd;
 };
 
 _Static_assert(sizeof(struct vnrx_flow) <= VNRX_CACHE_LINE, "a join touches one line of the table");
 
-/* A record's places in the lists, touched at most once per call and flow. */
+/* A place in a bucket of address pairs. */
+struct vnrx_hook {
+	uint32_t prev; /* above the sentinels: first of bucket prev - sentinel - VNRX_WAITS; VNRX_FLOW_NONE: in none */
+	uint32_t next;
+};
+
+#define VNRX_PAIR  0u /* by the innermost address pair                    */
+#define VNRX_OUTER 1u /* by the outer one; only packets in a tunnel       */
+
+/* A record's places in the lists, touched at most once per call and flow; and what only tunnels need. */
 struct vnrx_links {
 	vnetrx_ns first;     /* when the first segment was seen */
 	vnetrx_ns seen;      /* when the last one was           */
 	uint32_t  seen_prev, seen_next;
 	uint32_t  first_prev, first_next;
-	uint32_t  pair_prev, pair_next; /* pair_prev above the sentinel: head of bucket pair_prev - sentinel - 1 */
+	struct vnrx_hook hook[2]; /* VNRX_PAIR, VNRX_OUTER */
+	struct vnrx_id outer_id;
+	uint8_t   outer_l3;
+	uint8_t   outer_l4;
+	uint8_t   wait;      /* which of the seen lists */
+	uint8_t   rsvd[7];
 };
+
+_Static_assert(sizeof(struct vnrx_links) <= VNRX_CACHE_LINE, "nor does an insert touch more of it than two");
 
 struct vnrx_flows {
 	uint64_t          *tags;  /* one word per set, a byte per way: 0x80 | 7 bits of the hash, 0 = free */
 	struct vnrx_flow  *flow;  /* sets * 8                                                              */
-	struct vnrx_links *links; /* sets * 8 and a sentinel behind them                                   */
-	uint32_t          *pair;  /* bucket heads, VNRX_FLOW_NONE = empty                                  */
+	struct vnrx_links *links; /* sets * 8 and VNRX_WAITS sentinels behind them                         */
+	uint32_t          *bucket[2]; /* VNRX_PAIR, VNRX_OUTER: first slots, VNRX_FLOW_NONE = empty        */
 	uint32_t           sets;
 	uint32_t           pairs;
-	uint32_t           sentinel; /* index of the sentinel = sets * 8                                   */
+	uint32_t           sentinel; /* index of the first sentinel = sets * 8                             */
 	uint32_t           held;
 	uint32_t           held_max;
-	uint32_t           key[12];  /* see flow.c                                                         */
+	uint32_t           key[20];  /* see flow.c                                                         */
 	uint64_t           mix[2];
 };
 
-/* Hash of a packet's flow and of its address pair. */
+/* Where a packet belongs. */
 struct vnrx_hash {
 	uint32_t flow;
-	uint32_t pair;
+	uint32_t pair;  /* bucket of its address pair                         */
+	uint32_t outer; /* bucket of its outer address pair; with a tunnel    */
 };
 
-/* For a keyed byte: where a flow's hash points. */
+/* Where a flow's hash points. */
 static VNRX_INLINE uint32_t vnrx_hash_set(const struct vnrx_flows *t, uint32_t hash)
 {
 	return (uint32_t)((uint64_t)hash * t->sets / 4294967296u);
@@ -109,20 +144,28 @@ static VNRX_INLINE uint64_t vnrx_nh(uint32_t a, uint32_t b, const uint32_t *key)
 	return (uint64_t)(uint32_t)(a + key[0]) * (uint32_t)(b + key[1]);
 }
 
-static VNRX_INLINE uint64_t vnrx_hash_addrs(const struct vnrx_flows *t, const uint8_t *l3, unsigned version)
+static VNRX_INLINE uint64_t vnrx_nh_ipv6(const uint8_t *a, const uint32_t *key)
 {
-	const uint8_t *a;
-
-	if (version == 4u) {
-		a = l3 + VNRX_IPV4_SRC;
-		return vnrx_nh(vnrx_load32(a), vnrx_load32(a + 4), t->key + 2);
-	}
-	a = l3 + VNRX_IPV6_SRC;
-	return vnrx_nh(vnrx_load32(a), vnrx_load32(a + 4), t->key + 4) +
-	       vnrx_nh(vnrx_load32(a + 8), vnrx_load32(a + 12), t->key + 6) +
-	       vnrx_nh(vnrx_load32(a + 16), vnrx_load32(a + 20), t->key + 8) +
-	       vnrx_nh(vnrx_load32(a + 24), vnrx_load32(a + 28), t->key + 10);
+	return vnrx_nh(vnrx_load32(a), vnrx_load32(a + 4), key) +
+	       vnrx_nh(vnrx_load32(a + 8), vnrx_load32(a + 12), key + 2) +
+	       vnrx_nh(vnrx_load32(a + 16), vnrx_load32(a + 20), key + 4) +
+	       vnrx_nh(vnrx_load32(a + 24), vnrx_load32(a + 28), key + 6);
 }
+
+/* Words of the key: 0 and 1 for ports and protocol, 2 to 9 for the innermost addresses, 12 to 19 for outer ones. IPv4
+ * addresses use the first two of their words. */
+static VNRX_INLINE uint64_t vnrx_hash_addrs(const struct vnrx_flows *t, const uint8_t *l3, unsigned version,
+                                            unsigned word)
+{
+	const uint8_t *a = l3 + VNRX_IPV4_SRC;
+
+	if (version == 4u)
+		return vnrx_nh(vnrx_load32(a), vnrx_load32(a + 4), t->key + word);
+	return vnrx_nh_ipv6(l3 + VNRX_IPV6_SRC, t->key + word);
+}
+
+#define VNRX_KEY_INNER 2u
+#define VNRX_KEY_OUTER 12u
 
 static VNRX_INLINE uint32_t vnrx_hash_flow(const struct vnrx_flows *t, uint64_t addrs, uint32_t ports, uint32_t proto)
 {
@@ -140,14 +183,19 @@ static VNRX_INLINE uint32_t vnrx_hash_pair(const struct vnrx_flows *t, uint64_t 
 struct vnrx_mem;
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2]);
 
+/* All hashes of a dissected packet (reach ADDRS or PORTS). For a packet whose addresses are not those of a tunnel's
+ * inside,
+ * outer is the bucket that its own addresses would have as outer ones: tunnels between them are pushed out with it. */
+void vnrx_flows_hash(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, struct vnrx_hash *h);
+
 /* The slot that holds the flow of a dissected packet (reach PORTS); VNRX_FLOW_NONE = none. */
 uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, uint32_t hash);
 
 /* A free slot in the set of a hash, or the least recently joined one of the set, which the caller must empty first. */
 uint32_t vnrx_flows_place(const struct vnrx_flows *t, uint32_t hash, bool *taken);
 
-/* Enters slot, whose record the caller fills, at the young end of the lists. */
-void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, uint32_t hash, uint32_t pair, vnetrx_ns now);
+/* Enters slot, whose record the caller fills, at the young end of the lists. h->outer VNRX_FLOW_NONE: no tunnel. */
+void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, const struct vnrx_hash *h, vnetrx_ns now, unsigned wait);
 
 /* Takes slot out of the table. */
 void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot);
@@ -155,15 +203,16 @@ void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot);
 /* Takes all slots out. */
 void vnrx_flows_clear(struct vnrx_flows *t);
 
-/* Slot was joined at `now`: it becomes the youngest of by_seen. */
-void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now);
+/* Slot was joined at `now`: it becomes the youngest of seen[wait]. */
+void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now, unsigned wait);
 
-/* Oldest slots; the sentinel = none. */
-static inline uint32_t vnrx_flows_quietest(const struct vnrx_flows *t)
+/* The slot of seen[wait] that was joined longest ago; a sentinel (>= t->sentinel) = none. */
+static inline uint32_t vnrx_flows_quietest(const struct vnrx_flows *t, unsigned wait)
 {
-	return t->links[t->sentinel].seen_next;
+	return t->links[t->sentinel + wait].seen_next;
 }
 
+/* The slot whose first segment is oldest; the sentinel = none. */
 static inline uint32_t vnrx_flows_oldest(const struct vnrx_flows *t)
 {
 	return t->links[t->sentinel].first_next;

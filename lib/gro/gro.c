@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine: decides what is held, joined, closed, evicted and passed; knows no protocol.
+ * The engine: decides what is held, joined, closed, evicted and passed.
  *
  * Order: a packet that is never held first pushes out what is held of its flow, or, where its flow cannot be known, of
  * its address pair. Everything that leaves goes through out() into the caller's one FIFO.
  */
 #include "engine.h"
+#include "record.h"
 
 #include "../check.h"
 #include "../mem.h"
 
-#define MS_NS 1000000u
+/* What the 16-bit counts of a packet can say. */
+#define FRAGS_MAX 65535u
 
-/* The pass_ counters and left_ counters as arrays; the order is that of their enums. */
-_Static_assert(offsetof(struct vnetrx_gro_stats, pass_big) - offsetof(struct vnetrx_gro_stats, pass_off) ==
+/* The adaptive timer: a flow waits between two and four of its gaps, and as long as an interrupt takes to become a
+ * poll. */
+#define ADAPT_GAPS  4u
+#define ADAPT_EXTRA 2000u /* ns */
+#define ADAPT_UNIT  1024u /* ns: what the first seen list waits; each next one twice as long */
+
+/* The counters as arrays; the order is that of their enums. */
+_Static_assert(offsetof(struct vnetrx_gro_stats, pass_tunnel) - offsetof(struct vnetrx_gro_stats, pass_off) ==
                (VNRX_PASS_NUM - 1u) * sizeof(uint64_t), "one pass_ counter per reason, in order");
 _Static_assert(offsetof(struct vnetrx_gro_stats, left_flush) - offsetof(struct vnetrx_gro_stats, left_push) ==
                (VNETRX_LEFT_NUM - 2) * sizeof(uint64_t), "one left_ counter per reason, in order");
-_Static_assert(offsetof(struct vnetrx_gro_stats, differ_meta) - offsetof(struct vnetrx_gro_stats, differ_seq) ==
+_Static_assert(offsetof(struct vnetrx_gro_stats, differ_tunnel) - offsetof(struct vnetrx_gro_stats, differ_seq) ==
                (VNRX_DIFFER_NUM - 1u) * sizeof(uint64_t), "one differ_ counter per reason, in order");
 
 static vnetrx_ns add_ns(vnetrx_ns a, vnetrx_ns b)
@@ -28,6 +36,8 @@ static vnetrx_ns add_ns(vnetrx_ns a, vnetrx_ns b)
 	return sum < a || sum == VNETRX_NEVER ? VNETRX_NEVER - 1u : sum;
 }
 
+/* ---- out ---- */
+
 static void out(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, enum vnetrx_reason reason, struct vnetrx_pktq *q)
 {
 	pkt->reason = (uint8_t)reason;
@@ -35,18 +45,68 @@ static void out(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, enum vnetrx_reas
 	vnetrx_pktq_add(q, pkt);
 }
 
+void vnrx_gro_pass(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned why, struct vnetrx_pktq *q)
+{
+	gro->stats.passed++;
+	(&gro->stats.pass_off)[why]++;
+	pkt->seen_first = now;
+	pkt->seen_last = now;
+	out(gro, pkt, VNETRX_LEFT_PASSED, q);
+}
+
+/* Writes headers that were kept in a scratch back to where they came from. */
+static VNRX_COLD void scatter(struct vnetrx_pkt *pkt, const uint8_t *hdr, uint32_t len)
+{
+	for (; pkt != NULL && len > 0u; pkt = pkt->chain) {
+		uint32_t n = pkt->frag_len < len ? pkt->frag_len : len;
+
+		memcpy(pkt->data, hdr, n);
+		hdr += n;
+		len -= n;
+	}
+}
+
+/* Counts of a packet that more than its first one joined. Joining counted each packet's surplus over its segments. */
+static void finish_counts(struct vnetrx_pkt *head, unsigned segs)
+{
+	head->nfrags = (uint16_t)(head->nfrags + (segs - 1u));
+	head->nbufs = (uint16_t)(head->nbufs + (segs - 1u));
+}
+
+/* The headers of a packet of several. */
+static void write_headers(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
+{
+	const struct vnrx_flow *f = &gro->flows.flow[slot];
+
+	vnrx_layers_finish(gro, slot, payload);
+	if ((f->kind & VNRX_KIND_UDP) != 0u)
+		vnrx_udp_finish(gro, slot, payload);
+	else
+		vnrx_tcp_finish(gro, slot, payload);
+	if (f->scratch != VNRX_SCRATCH_NONE)
+		scatter(f->head, f->hdr, f->hdr_len);
+}
+
 /* Gives out what a slot holds; the slot stays in the table. */
 static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
 {
 	struct vnrx_flow *f = &gro->flows.flow[slot];
 	const struct vnrx_links *l = &gro->flows.links[slot];
+	struct vnetrx_pkt *head = f->head;
+	uint32_t payload = f->next_seq - f->first_seq;
 
 	(&gro->stats.left_push)[reason - VNETRX_LEFT_PUSH]++;
-	f->head->seen_first = l->first;
-	f->head->seen_last = l->seen;
+	head->seen_first = l->first;
+	head->seen_last = l->seen;
 	if (f->segs > 1u)
-		vnrx_tcp_finish(gro, f);
-	out(gro, f->head, reason, q);
+		finish_counts(head, f->segs);
+	if (payload != head->len - f->hdr_len) /* else it was held alone and leaves as it came */
+		write_headers(gro, slot, payload);
+	if (f->scratch != VNRX_SCRATCH_NONE)
+		gro->scratch_used &= ~(1u << f->scratch);
+	if (f->shape < VNRX_SHAPES)
+		gro->shape[f->shape].refs--;
+	out(gro, head, reason, q);
 }
 
 /* A held packet leaves. */
@@ -56,153 +116,33 @@ static void leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reas
 	vnrx_flows_del(&gro->flows, slot);
 }
 
-static void pass(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why, struct vnetrx_pktq *q)
+static void push_out(struct vnetrx_gro *gro, unsigned by, uint32_t bucket, struct vnetrx_pktq *q)
 {
-	gro->stats.passed++;
-	(&gro->stats.pass_off)[why]++;
-	seg->pkt->seen_first = seg->now;
-	seg->pkt->seen_last = seg->now;
-	out(gro, seg->pkt, VNETRX_LEFT_PASSED, q);
-}
+	uint32_t slot;
 
-bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
-{
-	if (now >= add_ns(gro->flows.links[slot].first, gro->hold_max_ns))
-		return false;
-	gro->flows.flow[slot].tick = gro->tick;
-	vnrx_flows_touch(&gro->flows, slot, now);
-	return true;
+	while ((slot = gro->flows.bucket[by][bucket]) != VNRX_FLOW_NONE)
+		leave(gro, slot, VNETRX_LEFT_ORDER, q);
 }
 
 /* The packet cannot be held: what it must not overtake goes first. */
-static VNRX_COLD void pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why,
-                                    struct vnetrx_pktq *q)
+static void pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why, struct vnetrx_pktq *q)
 {
 	const struct vnrx_dissect *d = &seg->d;
 	uint32_t slot;
 
-	if (d->reach == VNRX_REACH_PORTS && d->proto == VNRX_PROTO_TCP) {
+	if (d->reach == VNRX_REACH_PORTS) {
 		slot = vnrx_flows_find(&gro->flows, seg->hdr, d, seg->hash.flow);
 		if (slot != VNRX_FLOW_NONE)
 			leave(gro, slot, VNETRX_LEFT_ORDER, q);
 	} else if (d->reach == VNRX_REACH_ADDRS) {
-		while ((slot = gro->flows.pair[seg->hash.pair]) != VNRX_FLOW_NONE)
-			leave(gro, slot, VNETRX_LEFT_ORDER, q);
+		push_out(gro, VNRX_PAIR, seg->hash.pair, q);
+		if (d->outer.version == 0u)
+			push_out(gro, VNRX_OUTER, seg->hash.outer, q);
 	}
-	pass(gro, seg, why, q);
+	vnrx_gro_pass(gro, seg->pkt, seg->now, why, q);
 }
 
-/* Bytes behind the IP packet are Ethernet padding and go. */
-static void trim(struct vnetrx_pkt *pkt, uint32_t len)
-{
-	uint32_t left = len;
-
-	pkt->len = len;
-	for (; pkt != NULL; pkt = pkt->chain) {
-		if (pkt->frag_len > left)
-			pkt->frag_len = left;
-		left -= pkt->frag_len;
-	}
-}
-
-static void hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct vnetrx_pktq *q)
-{
-	struct vnrx_flows *t = &gro->flows;
-	bool taken;
-	uint32_t slot;
-
-	if (t->held == t->held_max)
-		leave(gro, vnrx_flows_quietest(t), VNETRX_LEFT_EVICTED, q);
-	slot = vnrx_flows_place(t, seg->hash.flow, &taken);
-	if (taken)
-		leave(gro, slot, VNETRX_LEFT_EVICTED, q);
-	vnrx_tcp_hold(gro, &t->flow[slot], seg);
-	vnrx_flows_add(t, slot, seg->hash.flow, seg->hash.pair, seg->now);
-	gro->stats.held_new++;
-}
-
-/* Joins and closes where the segment or the limit says so. */
-static void join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg, struct vnetrx_pktq *q)
-{
-	struct vnrx_flow *f = &gro->flows.flow[slot];
-	bool is_short = seg->d.end - seg->d.payload < f->len - f->hdr_len;
-	bool closes = vnrx_tcp_closes(seg);
-
-	vnrx_tcp_join(f, seg);
-	gro->stats.joined++;
-	if (closes)
-		leave(gro, slot, VNETRX_LEFT_PUSH, q);
-	else if (is_short)
-		leave(gro, slot, VNETRX_LEFT_SHORT, q);
-	else if (f->segs >= gro->segs_max)
-		leave(gro, slot, VNETRX_LEFT_FULL, q);
-}
-
-/* Tries to join what is held in slot; false: that has left, and the segment starts anew. */
-static bool try_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg, struct vnetrx_pktq *q)
-{
-	const struct vnrx_flow *f = &gro->flows.flow[slot];
-	enum vnrx_differ differs = vnrx_tcp_differs(gro, f, seg);
-
-	if (differs == VNRX_DIFFER_NOT) {
-		if (vnrx_gro_touch(gro, slot, seg->now)) {
-			join(gro, slot, seg, q);
-			return true;
-		}
-		leave(gro, slot, VNETRX_LEFT_HOLD, q);
-	} else if (differs == VNRX_DIFFER_FULL) {
-		leave(gro, slot, VNETRX_LEFT_FULL, q);
-	} else {
-		(&gro->stats.differ_seq)[differs]++;
-		leave(gro, slot, VNETRX_LEFT_NEXT, q);
-	}
-	return false;
-}
-
-/* Headers that lie in several fragments are read from a private copy, to know the flow. */
-static VNRX_COLD uint32_t gather(const struct vnetrx_pkt *pkt, uint8_t *scratch)
-{
-	return vnetrx_pkt_copy(pkt, 0, scratch, VNRX_HDR_MAX);
-}
-
-static void hash(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
-{
-	const struct vnrx_dissect *d = &seg->d;
-	uint64_t addrs;
-
-	if (d->reach == VNRX_REACH_NOTHING)
-		return;
-	addrs = vnrx_hash_addrs(&gro->flows, seg->hdr + d->l3, d->version);
-	seg->hash.pair = vnrx_hash_pair(&gro->flows, addrs);
-	if (d->reach == VNRX_REACH_PORTS)
-		seg->hash.flow = vnrx_hash_flow(&gro->flows, addrs, vnrx_load32(seg->hdr + d->l4), VNRX_PROTO_TCP);
-}
-
-/* Reads the headers and says whether the packet may be held or joined. */
-static unsigned classify(const struct vnetrx_gro *gro, struct vnrx_seg *seg, uint8_t *scratch)
-{
-	const struct vnetrx_pkt *pkt = seg->pkt;
-	uint32_t avail = pkt->frag_len;
-	unsigned why;
-
-	seg->hdr = pkt->data;
-	if (VNRX_UNLIKELY(avail < VNRX_HDR_MAX && avail < pkt->len)) {
-		avail = gather(pkt, scratch);
-		seg->hdr = scratch;
-	}
-	vnrx_dissect(seg->hdr, avail, pkt->len, &seg->d);
-	hash(gro, seg);
-	why = seg->d.pass;
-	if (why == VNRX_PASS_NOT && (pkt->gso_size != 0u || (pkt->flags & VNETRX_PKT_RSC) != 0u))
-		why = VNRX_PASS_GSO;
-	if (why == VNRX_PASS_NOT)
-		why = vnrx_tcp_check(seg);
-	if (why == VNRX_PASS_NOT && seg->d.payload > pkt->frag_len)
-		why = VNRX_PASS_HDR_LEN;
-	if (why == VNRX_PASS_NOT && seg->d.end - seg->d.l3 > gro->bytes_max)
-		why = VNRX_PASS_BIG;
-	return why;
-}
+/* ---- time ---- */
 
 /* Time only goes forward; each step is a tick, in which a flow is touched once. */
 static void set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
@@ -223,47 +163,49 @@ static vnetrx_ns seen_at(struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt, v
 	return gro->clock;
 }
 
-/* The general way of one packet. Returns the shape to guess next. */
-static unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned guess,
-                                      struct vnetrx_pktq *q)
+/* The longest list that waits at most ADAPT_GAPS of the flow's mean gap, its time since the first segment over its
+ * segments; without a division: wait * segs <= ADAPT_GAPS * time + ADAPT_EXTRA * segs. */
+static unsigned adapt(const struct vnrx_flow *f, vnetrx_ns held_ns)
 {
-	uint8_t scratch[VNRX_HDR_MAX];
-	struct vnrx_seg seg = { .pkt = pkt, .now = seen_at(gro, pkt, now) };
-	unsigned why = classify(gro, &seg, scratch);
-	uint32_t slot;
+	vnetrx_ns budget = held_ns * ADAPT_GAPS + (vnetrx_ns)ADAPT_EXTRA * f->segs;
+	vnetrx_ns cost = (vnetrx_ns)ADAPT_UNIT * f->segs;
+	unsigned wait = 0;
 
-	if (why != VNRX_PASS_NOT) {
-		pass_in_order(gro, &seg, why, q);
-		return guess;
+	while (wait + 1u < VNRX_WAITS && cost * 2u <= budget) {
+		cost *= 2u;
+		wait++;
 	}
-	if (pkt->len > seg.d.end)
-		trim(pkt, seg.d.end);
-	slot = vnrx_flows_find(&gro->flows, seg.hdr, &seg.d, seg.hash.flow);
-	if (slot != VNRX_FLOW_NONE && try_join(gro, slot, &seg, q))
-		return guess;
-	if (vnrx_tcp_closes(&seg)) {
-		pass(gro, &seg, VNRX_PASS_FLAGS, q);
-		return guess;
-	}
-	hold(gro, &seg, q);
-	return (seg.d.l3 - VNRX_ETH_HDR) / VNRX_VLAN_HDR + (seg.d.version == 6u ? 3u : 0u);
+	return wait;
 }
 
-void vnetrx_gro_receive(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned n, vnetrx_ns now,
-                        struct vnetrx_pktq *q)
+bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
 {
-	unsigned shape = gro->shape;
+	struct vnrx_flow *f = &gro->flows.flow[slot];
+	const struct vnrx_links *l = &gro->flows.links[slot];
+	unsigned wait = l->wait;
 
-	gro->stats.pkts += n;
-	for (unsigned i = 0; i < n; i++) {
-		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) == 0u)
-			set_clock(gro, now);
-		i = vnrx_fast_run(gro, pkts, i, n, shape);
-		if (i < n)
-			shape = receive_one(gro, pkts[i], now, shape, q);
+	if (now >= add_ns(l->first, gro->hold_max_ns))
+		return false;
+	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u && now > l->seen) {
+		wait = adapt(f, now - l->first);
+		gro->wait_first = wait;
 	}
-	gro->shape = shape;
-	VNRX_CHECK(vnrx_flows_valid(&gro->flows));
+	f->tick = gro->tick;
+	vnrx_flows_touch(&gro->flows, slot, now, wait);
+	return true;
+}
+
+/* How long seen[wait] waits; VNETRX_NEVER = for a flush. */
+static vnetrx_ns wait_ns(const struct vnetrx_gro *gro, unsigned wait)
+{
+	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u)
+		return (uint32_t)ADAPT_UNIT << wait;
+	return gro->timeout_ns != 0u ? gro->timeout_ns : VNETRX_NEVER;
+}
+
+static unsigned waits(const struct vnetrx_gro *gro)
+{
+	return (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? VNRX_WAITS : gro->timeout_ns != 0u ? 1u : 0u;
 }
 
 void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq *q)
@@ -272,12 +214,331 @@ void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq
 	uint32_t slot;
 
 	set_clock(gro, now);
-	while ((slot = vnrx_flows_oldest(t)) != t->sentinel && add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
+	while ((slot = vnrx_flows_oldest(t)) != t->sentinel &&
+	       add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
 		leave(gro, slot, VNETRX_LEFT_HOLD, q);
-	if (gro->timeout_ns == 0u)
+	for (unsigned wait = 0; wait < waits(gro); wait++) {
+		while ((slot = vnrx_flows_quietest(t, wait)) < t->sentinel &&
+		       add_ns(t->links[slot].seen, wait_ns(gro, wait)) <= gro->clock)
+			leave(gro, slot, VNETRX_LEFT_TIMEOUT, q);
+	}
+}
+
+vnetrx_ns vnetrx_gro_deadline(const struct vnetrx_gro *gro)
+{
+	const struct vnrx_flows *t = &gro->flows;
+	vnetrx_ns deadline;
+
+	if (t->held == 0u)
+		return VNETRX_NEVER;
+	deadline = add_ns(t->links[vnrx_flows_oldest(t)].first, gro->hold_max_ns);
+	for (unsigned wait = 0; wait < waits(gro); wait++) {
+		uint32_t slot = vnrx_flows_quietest(t, wait);
+		vnetrx_ns due = slot < t->sentinel ? add_ns(t->links[slot].seen, wait_ns(gro, wait)) : VNETRX_NEVER;
+
+		if (due < deadline)
+			deadline = due;
+	}
+	return deadline;
+}
+
+/* ---- hold and join ---- */
+
+/* Bytes behind the IP packet are Ethernet padding and go. */
+static void trim(struct vnetrx_pkt *pkt, uint32_t len)
+{
+	uint32_t left = len;
+
+	pkt->len = len;
+	for (; pkt != NULL; pkt = pkt->chain) {
+		if (pkt->frag_len > left)
+			pkt->frag_len = left;
+		left -= pkt->frag_len;
+	}
+}
+
+/* The first len bytes of a packet go. */
+static void skip(struct vnetrx_pkt *pkt, uint32_t len)
+{
+	for (; pkt != NULL && len > 0u; pkt = pkt->chain) {
+		uint32_t n = pkt->frag_len < len ? pkt->frag_len : len;
+
+		pkt->data += n;
+		pkt->frag_len -= n;
+		len -= n;
+	}
+}
+
+/* Where the headers of a packet to be held are: in it, or, when they lie in several fragments, in a scratch. */
+static bool place_headers(struct vnetrx_gro *gro, struct vnrx_flow *f, const struct vnrx_seg *seg)
+{
+	f->hdr = seg->pkt->data;
+	f->scratch = VNRX_SCRATCH_NONE;
+	if (seg->pkt->frag_len >= seg->d.payload)
+		return true;
+	for (unsigned i = 0; i < VNRX_SCRATCHES; i++) {
+		if ((gro->scratch_used & 1u << i) == 0u) {
+			gro->scratch_used |= 1u << i;
+			memcpy(gro->scratch[i], seg->hdr, seg->d.payload);
+			f->hdr = gro->scratch[i];
+			f->scratch = (uint8_t)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The short way compares bytes only: where the device said more about the packet than that its checksum is right, and
+ * where the headers are not those of one full segment in one piece, the general way must look at each. */
+static unsigned held_shape(struct vnetrx_gro *gro, const struct vnrx_flow *f, const struct vnrx_seg *seg)
+{
+	uint32_t flags = seg->pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
+
+	if ((flags != VNETRX_PKT_CSUM_OK && flags != VNETRX_PKT_PARTIAL) || seg->count != 1u ||
+	    f->scratch != VNRX_SCRATCH_NONE)
+		return VNRX_SHAPE_NONE;
+	return vnrx_shape_find(gro, &seg->d);
+}
+
+/* The held packet that was joined longest ago. */
+static uint32_t least_recent(const struct vnrx_flows *t)
+{
+	uint32_t oldest = vnrx_flows_quietest(t, 0);
+
+	for (unsigned wait = 1; wait < VNRX_WAITS; wait++) {
+		uint32_t slot = vnrx_flows_quietest(t, wait);
+
+		if (slot < t->sentinel && (oldest >= t->sentinel || t->links[slot].seen < t->links[oldest].seen))
+			oldest = slot;
+	}
+	return oldest;
+}
+
+/* Returns the shape to guess next. */
+static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct vnetrx_pktq *q)
+{
+	struct vnrx_flows *t = &gro->flows;
+	struct vnrx_hash hash = seg->hash;
+	struct vnrx_flow *f;
+	bool taken;
+	uint32_t slot;
+
+	slot = vnrx_flows_place(t, hash.flow, &taken);
+	if (taken)
+		leave(gro, slot, VNETRX_LEFT_EVICTED, q);
+	else if (t->held == t->held_max)
+		leave(gro, least_recent(t), VNETRX_LEFT_EVICTED, q);
+	f = &t->flow[slot];
+	if (!place_headers(gro, f, seg)) {
+		vnrx_gro_pass(gro, seg->pkt, seg->now, VNRX_PASS_HDR_LEN, q);
+		return gro->guess;
+	}
+	vnrx_record_layers(gro, slot, seg);
+	if (seg->d.proto == VNRX_PROTO_UDP)
+		vnrx_record_udp(gro, f, seg);
+	else
+		vnrx_record_tcp(gro, f, seg);
+	/* finish_counts() counts one per segment */
+	seg->pkt->nfrags = (uint16_t)(seg->pkt->nfrags - (seg->count - 1u));
+	seg->pkt->nbufs = (uint16_t)(seg->pkt->nbufs - (seg->count - 1u));
+	f->shape = (uint8_t)held_shape(gro, f, seg);
+	if (f->shape < VNRX_SHAPES)
+		gro->shape[f->shape].refs++;
+	if (seg->d.outer.version == 0u)
+		hash.outer = VNRX_FLOW_NONE;
+	vnrx_flows_add(t, slot, &hash, seg->now, (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? gro->wait_first : 0u);
+	gro->stats.held_new++;
+	return f->shape < VNRX_SHAPES ? f->shape : gro->guess;
+}
+
+static enum vnrx_differ differs(const struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg)
+{
+	const struct vnrx_flow *f = &gro->flows.flow[slot];
+	bool udp = (f->kind & VNRX_KIND_UDP) != 0u;
+	enum vnrx_differ why = udp ? vnrx_udp_differs(f, seg) : vnrx_tcp_differs(f, seg);
+	uint32_t mss = (uint32_t)f->len - f->hdr_len;
+	uint32_t total = f->next_seq - f->first_seq + seg->payload;
+
+	if (why == VNRX_DIFFER_NOT)
+		why = vnrx_layers_differs(gro, slot, seg);
+	if (why != VNRX_DIFFER_NOT)
+		return why;
+	if (seg->count > 1u ? seg->unit != mss : seg->payload > mss)
+		return VNRX_DIFFER_SIZE;
+	if (f->hdr_len - vnrx_first_l3(&seg->d) + total > vnrx_bytes_max(gro, &seg->d) ||
+	    f->segs + seg->count > vnrx_segs_max(gro, seg->d.proto))
+		return VNRX_DIFFER_FULL;
+	if ((uint16_t)(f->head->nfrags + (f->segs - 1u)) + (uint32_t)seg->pkt->nfrags > FRAGS_MAX ||
+	    (uint16_t)(f->head->nbufs + (f->segs - 1u)) + (uint32_t)seg->pkt->nbufs > FRAGS_MAX)
+		return VNRX_DIFFER_FULL;
+	return VNRX_DIFFER_NOT;
+}
+
+/* Links the segment's payload behind the held packet's. */
+static void link_payload(struct vnrx_flow *f, const struct vnrx_seg *seg)
+{
+	struct vnetrx_pkt *pkt = seg->pkt;
+	struct vnetrx_pkt *tail = pkt;
+
+	while (tail->chain != NULL)
+		tail = tail->chain;
+	skip(pkt, f->hdr_len);
+	f->tail->chain = pkt;
+	f->tail = tail;
+	f->next_seq += seg->payload;
+	f->truesize += pkt->truesize;
+	f->segs = (uint16_t)(f->segs + seg->count);
+	f->head->nfrags = (uint16_t)(f->head->nfrags + (pkt->nfrags - seg->count));
+	f->head->nbufs = (uint16_t)(f->head->nbufs + (pkt->nbufs - seg->count));
+}
+
+/* Joins and closes where the segment or the limit says so. */
+static void join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg, struct vnetrx_pktq *q)
+{
+	struct vnrx_flow *f = &gro->flows.flow[slot];
+	uint32_t mss = (uint32_t)f->len - f->hdr_len;
+	bool is_short = seg->payload != seg->count * mss;
+	bool closes = seg->d.proto == VNRX_PROTO_TCP && vnrx_tcp_closes(seg);
+
+	if (closes)
+		f->hdr[f->l4 + VNRX_TCP_FLAGS] |= seg->hdr[seg->d.l4 + VNRX_TCP_FLAGS] & (VNRX_TCP_PSH | VNRX_TCP_FIN);
+	vnrx_layers_join(gro, slot, seg);
+	link_payload(f, seg);
+	gro->stats.joined++;
+	if (closes)
+		leave(gro, slot, VNETRX_LEFT_PUSH, q);
+	else if (is_short)
+		leave(gro, slot, VNETRX_LEFT_SHORT, q);
+	else if (f->segs >= vnrx_segs_max(gro, seg->d.proto))
+		leave(gro, slot, VNETRX_LEFT_FULL, q);
+}
+
+/* Tries to join what is held in slot; false: that has left, and the segment starts anew. */
+static bool try_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg, struct vnetrx_pktq *q)
+{
+	enum vnrx_differ why = differs(gro, slot, seg);
+
+	if (why == VNRX_DIFFER_NOT) {
+		if (vnrx_gro_touch(gro, slot, seg->now)) {
+			join(gro, slot, seg, q);
+			return true;
+		}
+		leave(gro, slot, VNETRX_LEFT_HOLD, q);
+	} else if (why == VNRX_DIFFER_FULL) {
+		leave(gro, slot, VNETRX_LEFT_FULL, q);
+	} else {
+		(&gro->stats.differ_seq)[why]++;
+		leave(gro, slot, VNETRX_LEFT_NEXT, q);
+	}
+	return false;
+}
+
+/* ---- one packet ---- */
+
+/* How many segments the packet is, and of what size. */
+static void measure(struct vnrx_seg *seg)
+{
+	struct vnetrx_pkt *pkt = seg->pkt;
+
+	seg->payload = seg->d.ip.end - seg->d.payload;
+	seg->unit = seg->payload;
+	seg->count = 1;
+	if (pkt->gso_size == 0u)
 		return;
-	while ((slot = vnrx_flows_quietest(t)) != t->sentinel && add_ns(t->links[slot].seen, gro->timeout_ns) <= gro->clock)
-		leave(gro, slot, VNETRX_LEFT_TIMEOUT, q);
+	if (seg->payload > pkt->gso_size) {
+		seg->unit = pkt->gso_size;
+		seg->count = vnrx_div(seg->payload + seg->unit - 1u, seg->unit);
+		if (pkt->segs == 0u)
+			pkt->segs = (uint16_t)seg->count;
+		return;
+	}
+	pkt->gso_size = 0; /* no more than one segment: an ordinary packet */
+	pkt->gso_type = VNETRX_GSO_NONE;
+	pkt->segs = 1;
+}
+
+/* May the packet be held or joined, once dissect finds nothing against it? */
+static unsigned check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
+{
+	enum vnrx_pass why;
+
+	if ((seg->pkt->flags & VNETRX_PKT_RSC) != 0u)
+		return VNRX_PASS_GSO;
+	measure(seg);
+	if (seg->d.proto == VNRX_PROTO_UDP)
+		why = vnrx_udp_check(gro, seg);
+	else
+		why = (gro->protos & VNETRX_GRO_TCP) != 0u ? vnrx_tcp_check(seg) : VNRX_PASS_OFF;
+	return why == VNRX_PASS_NOT ? vnrx_layers_check(gro, seg) : why;
+}
+
+/* Reads the headers and says whether the packet may be held or joined. */
+static unsigned classify(const struct vnetrx_gro *gro, struct vnrx_seg *seg, uint8_t *scratch)
+{
+	const struct vnetrx_pkt *pkt = seg->pkt;
+	struct vnrx_frame frame = { pkt->data, pkt->frag_len, pkt->len };
+
+	if (frame.avail < VNRX_HDR_MAX && frame.avail < pkt->len) { /* headers may lie in several fragments */
+		frame.hdr = scratch;
+		frame.avail = vnetrx_pkt_copy(pkt, 0, scratch, VNRX_HDR_MAX);
+	}
+	seg->hdr = frame.hdr;
+	vnrx_dissect(&frame, &gro->tunnels, &seg->d);
+	if (seg->d.reach != VNRX_REACH_NOTHING)
+		vnrx_flows_hash(&gro->flows, seg->hdr, &seg->d, &seg->hash);
+	return seg->d.pass == VNRX_PASS_NOT ? check(gro, seg) : seg->d.pass;
+}
+
+/* A packet that only passes: what is its like to be guessed next? */
+static unsigned passed_like(const struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why)
+{
+	return why == VNRX_PASS_OFF && seg->d.proto == VNRX_PROTO_UDP ? VNRX_SHAPE_UDP : gro->guess;
+}
+
+/* The general way of one packet. Returns the shape to guess next. */
+static unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, struct vnetrx_pktq *q)
+{
+	uint8_t scratch[VNRX_HDR_MAX];
+	struct vnrx_seg seg;
+	unsigned why;
+	uint32_t slot;
+
+	seg.pkt = pkt;
+	seg.now = seen_at(gro, pkt, now);
+	why = classify(gro, &seg, scratch);
+	if (why != VNRX_PASS_NOT) {
+		pass_in_order(gro, &seg, why, q);
+		return passed_like(gro, &seg, why);
+	}
+	if (pkt->len > vnrx_outer_end(&seg.d))
+		trim(pkt, vnrx_outer_end(&seg.d));
+	slot = vnrx_flows_find(&gro->flows, seg.hdr, &seg.d, seg.hash.flow);
+	if (slot != VNRX_FLOW_NONE && try_join(gro, slot, &seg, q))
+		return gro->guess;
+	if (seg.d.proto == VNRX_PROTO_TCP && vnrx_tcp_closes(&seg))
+		why = VNRX_PASS_FLAGS;
+	else if (seg.payload < gro->payload_min)
+		why = VNRX_PASS_SMALL;
+	else if (seg.payload != seg.count * seg.unit)
+		why = VNRX_PASS_GSO; /* its last segment is short: nothing can follow it */
+	if (why == VNRX_PASS_NOT)
+		return hold(gro, &seg, q);
+	vnrx_gro_pass(gro, pkt, seg.now, why, q);
+	return gro->guess;
+}
+
+void vnetrx_gro_receive(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned n, vnetrx_ns now,
+                        struct vnetrx_pktq *q)
+{
+	gro->stats.pkts += n;
+	for (unsigned i = 0; i < n; i++) {
+		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) == 0u)
+			set_clock(gro, now);
+		i = vnrx_fast_run(gro, pkts, i, n, gro->guess, q);
+		if (i < n)
+			gro->guess = receive_one(gro, pkts[i], now, q);
+	}
+	VNRX_CHECK(vnrx_flows_valid(&gro->flows));
 }
 
 void vnetrx_gro_flush(struct vnetrx_gro *gro, struct vnetrx_pktq *q)
@@ -287,114 +548,9 @@ void vnetrx_gro_flush(struct vnetrx_gro *gro, struct vnetrx_pktq *q)
 
 	for (uint32_t slot = vnrx_flows_oldest(t); slot != t->sentinel; slot = next) {
 		next = t->links[slot].first_next;
-		VNRX_PREFETCH(&t->flow[next]); /* the sentinel has none: a prefetch of any address is harmless */
+		VNRX_PREFETCH(&t->flow[next < t->sentinel ? next : slot]);
 		VNRX_PREFETCH(&t->links[next]);
 		finish(gro, slot, VNETRX_LEFT_FLUSH, q);
 	}
 	vnrx_flows_clear(t);
-}
-
-vnetrx_ns vnetrx_gro_deadline(const struct vnetrx_gro *gro)
-{
-	const struct vnrx_flows *t = &gro->flows;
-	vnetrx_ns hold, quiet;
-
-	if (t->held == 0u)
-		return VNETRX_NEVER;
-	hold = add_ns(t->links[vnrx_flows_oldest(t)].first, gro->hold_max_ns);
-	if (gro->timeout_ns == 0u)
-		return hold;
-	quiet = add_ns(t->links[vnrx_flows_quietest(t)].seen, gro->timeout_ns);
-	return quiet < hold ? quiet : hold;
-}
-
-unsigned vnetrx_gro_held(const struct vnetrx_gro *gro)
-{
-	return gro->flows.held;
-}
-
-void vnetrx_gro_read_stats(const struct vnetrx_gro *gro, struct vnetrx_gro_stats *stats)
-{
-	*stats = gro->stats;
-	stats->held = gro->flows.held;
-}
-
-/* ---- set-up ---- */
-
-/* The configuration with its defaults filled in. */
-static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_gro_config *full)
-{
-	*full = *cfg;
-	if (full->flows == 0u)
-		full->flows = 64u;
-	if (full->bytes_max == 0u)
-		full->bytes_max = 65535u;
-	if (full->segs_max == 0u)
-		full->segs_max = 128u;
-	if (full->hold_max_ns == 0u)
-		full->hold_max_ns = full->timeout_ns > MS_NS / 64u ? full->timeout_ns * 64u : MS_NS;
-	if (cfg->hash_key[0] == 0u && cfg->hash_key[1] == 0u)
-		return "hash_key: must be random, both words are zero";
-	if (full->flows > VNRX_FLOWS_MAX)
-		return "flows: must be 1..65536";
-	if (full->bytes_max < 1280u || full->bytes_max > 524280u)
-		return "bytes_max: must be 1280..524280";
-	if (full->segs_max < 2u || full->segs_max > 65535u)
-		return "segs_max: must be 2..65535";
-	if ((full->flags & ~(VNETRX_GRO_RFC6864 | VNETRX_GRO_CSUM_BYTES)) != 0u)
-		return "flags: unknown bits set";
-	if (full->timeout_ns > VNETRX_NEVER / 64u || full->hold_max_ns == VNETRX_NEVER)
-		return "timeout_ns, hold_max_ns: out of range";
-	return NULL;
-}
-
-/* Places everything in mem; with mem->base == NULL only measures. */
-static struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx_mem *mem)
-{
-	struct vnrx_flows flows;
-	struct vnetrx_gro *gro = vnrx_mem_take(mem, 1, sizeof(*gro));
-
-	vnrx_flows_init(&flows, mem, cfg->flows, cfg->hash_key);
-	if (mem->base == NULL)
-		return NULL;
-	memset(gro, 0, sizeof(*gro));
-	gro->flows = flows;
-	return gro;
-}
-
-size_t vnetrx_gro_footprint(const struct vnetrx_gro_config *cfg, const char **why)
-{
-	struct vnetrx_gro_config full;
-	struct vnrx_mem mem = { .base = NULL };
-	const char *error = complete(cfg, &full);
-
-	if (why != NULL)
-		*why = error;
-	if (error != NULL)
-		return 0;
-	(void)place(&full, &mem);
-	return vnrx_mem_total(&mem);
-}
-
-int vnetrx_gro_init(struct vnetrx_gro **gro_out, const struct vnetrx_gro_config *cfg, void *mem, size_t mem_size)
-{
-	struct vnetrx_gro_config full;
-	struct vnrx_mem m = { .base = mem, .size = mem_size };
-	size_t need = vnetrx_gro_footprint(cfg, NULL);
-	struct vnetrx_gro *gro;
-
-	if (need == 0u)
-		return VNETRX_ERR_INVALID;
-	if (mem_size < need || !vnrx_mem_aligned(mem))
-		return VNETRX_ERR_NOMEM;
-	(void)complete(cfg, &full);
-	gro = place(&full, &m);
-	gro->bytes_max = full.bytes_max;
-	gro->segs_max = full.segs_max;
-	gro->flags = full.flags;
-	gro->timeout_ns = full.timeout_ns;
-	gro->hold_max_ns = full.hold_max_ns;
-	vnrx_fast_init(gro);
-	*gro_out = gro;
-	return VNETRX_OK;
 }

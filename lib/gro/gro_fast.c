@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way of the common packet: a full segment, device-verified, in one piece, that continues a held packet or
- * opens one in a free place.
+ * The short way of the common packet: a full segment, verified, in one piece, that continues a held packet or opens
+ * one in a free place.
  *
  * It guesses that the frame has the shape of the one before and lets one masked compare with the held packet's header
- * prove it: same length, same bytes but for id, sequence number and checksums, therefore the same headers at the same
- * offsets, the same flow, options, window and flags. What is left is arithmetic on sequence number and id, and the
- * header checksum: with all other words equal, id + checksum must add up to the same.
+ * prove it: same length, same bytes but for ids, sequence number and checksums, therefore the same headers at the same
+ * offsets, the same flow, options, window and flags. What is left is arithmetic on sequence number and ids, and the
+ * IPv4 header checksums: with all other words equal, id + checksum must add up to the same.
  *
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
-#include "csum.h"
 #include "engine.h"
+#include "record.h"
 
 /* Run-up of the prefetch: two header lines of the packet so far ahead, the descriptor of the one twice as far. */
 #define AHEAD 8u
 
-/* What the loop of one shape knows at compile time. */
-struct shape {
+/* What the loop of one shape knows; of the fixed shapes, at compile time. */
+struct lane {
 	uint32_t l3;
 	uint32_t l4;
-	uint32_t addrs;   /* offset of the addresses */
-	uint32_t key_len; /* addresses and ports     */
-	unsigned version;
+	uint32_t addrs;    /* offset of the bytes that tell a flow from the one before */
+	uint32_t key_len;  /* their number, a multiple of 4                            */
+	uint32_t hdr_min;
+	uint32_t outer_l3;
+	uint32_t outer_l4;
+	unsigned kind;     /* VNRX_KIND_* */
 	unsigned index;
+	bool     fixed;
 };
 
 static VNRX_INLINE void prefetch(struct vnetrx_pkt *const *pkts, unsigned i, unsigned n)
@@ -39,6 +43,44 @@ static VNRX_INLINE void prefetch(struct vnetrx_pkt *const *pkts, unsigned i, uns
 	VNRX_PREFETCH(data + VNRX_CACHE_LINE);
 }
 
+static VNRX_INLINE bool is_v6(const struct lane *lane)
+{
+	return (lane->kind & VNRX_KIND_IPV6) != 0u;
+}
+
+static VNRX_INLINE bool is_udp(const struct lane *lane)
+{
+	return (lane->kind & VNRX_KIND_UDP) != 0u;
+}
+
+static VNRX_INLINE bool is_tunnel(const struct lane *lane)
+{
+	return (lane->kind & VNRX_KIND_TUNNEL) != 0u;
+}
+
+static VNRX_INLINE bool is_outer_v4(const struct lane *lane)
+{
+	return is_tunnel(lane) && (lane->kind & VNRX_KIND_OUTER_IPV6) == 0u;
+}
+
+/* ---- is the packet of the common kind ---- */
+
+static VNRX_COLD bool partial_here(const struct vnetrx_pkt *pkt, const struct lane *lane)
+{
+	return pkt->csum_start == lane->l4 && pkt->csum_offset == (is_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM);
+}
+
+static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *lane)
+{
+	uint32_t flags = pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
+
+	if (flags != VNETRX_PKT_CSUM_OK && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
+		return false;
+	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
+}
+
+/* ---- which flow ---- */
+
 static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t len)
 {
 	uint64_t differs = vnrx_load32(a + len - 4u) ^ vnrx_load32(b + len - 4u);
@@ -50,17 +92,20 @@ static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t le
 
 /* Where a frame's hash points. */
 struct place {
-	uint64_t addrs; /* hash of the addresses               */
+	uint64_t addrs; /* hash of the addresses */
 	uint32_t hash;
 	uint32_t set;
 };
 
-static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8_t *data, const struct shape *shape)
+static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8_t *data, const struct lane *lane)
 {
 	struct place p;
 
-	p.addrs = vnrx_hash_addrs(t, data + shape->l3, shape->version);
-	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + shape->l4), VNRX_PROTO_TCP);
+	p.addrs = vnrx_hash_addrs(t, data + lane->l3, is_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
+	if (is_tunnel(lane))
+		p.addrs += vnrx_hash_addrs(t, data + lane->outer_l3, is_outer_v4(lane) ? 4u : 6u, VNRX_KEY_OUTER);
+	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4),
+	                        is_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
 	p.set = vnrx_hash_set(t, p.hash);
 	return p;
 }
@@ -75,81 +120,114 @@ static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const str
 	return &t->flow[p->set * VNRX_WAYS + vnrx_low_byte(match & (0u - match))];
 }
 
+/* ---- a flow that is not in the table ---- */
+
 /* EtherTypes, IP version, protocol, lengths: is the frame of the shape that was guessed, and a plain data segment (ACK
  * and nothing else) without padding? Returns its header length, or 0. */
-static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct shape *shape)
+static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct lane *lane)
 {
-	const uint8_t *l3 = data + shape->l3;
-	uint32_t hdr_len = shape->l4 + data[shape->l4 + VNRX_TCP_DOFF] / 16u * 4u;
+	const uint8_t *l3 = data + lane->l3;
+	uint32_t hdr_len = lane->l4 + data[lane->l4 + VNRX_TCP_DOFF] / 16u * 4u;
 
-	for (uint32_t off = VNRX_ETH_TYPE; off < shape->l3 - 2u; off += VNRX_VLAN_HDR) {
+	for (uint32_t off = VNRX_ETH_TYPE; off < lane->l3 - 2u; off += VNRX_VLAN_HDR) {
 		if (vnrx_be16(data + off) != VNRX_TYPE_8021Q && vnrx_be16(data + off) != VNRX_TYPE_8021AD)
 			return 0;
 	}
-	if (shape->version == 4u) {
+	if (!is_v6(lane)) {
 		if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV4 || l3[0] != 0x45u || l3[VNRX_IPV4_PROTO] != VNRX_PROTO_TCP ||
-		    vnrx_be16(l3 + VNRX_IPV4_LEN) != len - shape->l3 ||
+		    vnrx_be16(l3 + VNRX_IPV4_LEN) != len - lane->l3 ||
 		    (vnrx_be16(l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u || vnrx_sum_ipv4(l3) != 0xffffu)
 			return 0;
 	} else if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV6 || l3[0] / 16u != 6u || l3[VNRX_IPV6_NEXT] != VNRX_PROTO_TCP ||
-	           vnrx_be16(l3 + VNRX_IPV6_LEN) != len - shape->l4) {
+	           vnrx_be16(l3 + VNRX_IPV6_LEN) != len - lane->l4) {
 		return 0;
 	}
-	if (data[shape->l4 + VNRX_TCP_FLAGS] != VNRX_TCP_ACKF || hdr_len < shape->l4 + VNRX_TCP_HDR || hdr_len >= len)
+	if (data[lane->l4 + VNRX_TCP_FLAGS] != VNRX_TCP_ACKF || hdr_len < lane->l4 + VNRX_TCP_HDR || hdr_len >= len)
 		return 0;
 	return hdr_len;
 }
 
+/* Does the engine hold such a packet? */
+static VNRX_INLINE bool wanted(const struct vnetrx_gro *gro, uint32_t len, uint32_t l3, uint32_t payload)
+{
+	return gro->flows.held < gro->flows.held_max && len <= VNRX_FRAME_MAX && len - l3 <= gro->bytes_max &&
+	       payload >= gro->payload_min && (gro->protos & VNETRX_GRO_TCP) != 0u;
+}
+
 /* Holds a packet whose flow is not in the table, where a place is free. */
 static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct place *p,
-                                               const struct shape *shape)
+                                               const struct lane *lane)
 {
 	struct vnrx_flows *t = &gro->flows;
 	uint64_t free_ways = ~t->tags[p->set] & VNRX_TAG_TOPS;
-	uint32_t hdr_len = plain_segment(pkt->data, pkt->frag_len, shape);
-	struct vnrx_seg seg;
+	uint32_t len = pkt->frag_len;
+	uint32_t hdr_len = plain_segment(pkt->data, len, lane);
+	struct vnrx_hash hash = { p->hash, vnrx_hash_pair(t, p->addrs), VNRX_FLOW_NONE };
+	uint32_t payload = len - hdr_len;
+	struct vnrx_seg seg = { .pkt = pkt, .hdr = pkt->data, .payload = payload, .unit = payload, .count = 1 };
+	struct vnrx_flow *f;
 	uint32_t slot;
 
-	if (hdr_len == 0u || free_ways == 0u || t->held == t->held_max || pkt->frag_len - shape->l3 > gro->bytes_max)
+	if (hdr_len == 0u || free_ways == 0u || !wanted(gro, len, lane->l3, payload))
 		return NULL;
 	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways & (0u - free_ways));
-	seg.pkt = pkt;
-	seg.hdr = pkt->data;
-	seg.d.l3 = shape->l3;
-	seg.d.l4 = shape->l4;
+	f = &t->flow[slot];
+	seg.d.ip.l3 = lane->l3;
+	seg.d.ip.version = is_v6(lane) ? 6u : 4u;
+	seg.d.l4 = lane->l4;
 	seg.d.payload = hdr_len;
-	seg.d.end = pkt->frag_len;
-	seg.d.version = (uint8_t)shape->version;
-	vnrx_tcp_hold(gro, &t->flow[slot], &seg);
-	vnrx_flows_add(t, slot, p->hash, vnrx_hash_pair(t, p->addrs), gro->clock);
-	return &t->flow[slot];
+	seg.d.proto = VNRX_PROTO_TCP;
+	f->hdr = pkt->data;
+	f->scratch = VNRX_SCRATCH_NONE;
+	f->shape = (uint8_t)lane->index;
+	gro->shape[lane->index].refs++;
+	vnrx_record_layers(gro, slot, &seg);
+	vnrx_record_tcp(gro, f, &seg);
+	vnrx_flows_add(t, slot, &hash, gro->clock, (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? gro->wait_first : 0u);
+	return f;
 }
+
+/* ---- one more segment ---- */
 
 /* IPv4 id and header checksum of a segment whose other header words are equal. */
-static VNRX_INLINE bool id_continues(const struct vnrx_flow *f, const uint8_t *l3, uint32_t *id)
+static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *l3)
 {
-	uint32_t step;
+	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - held->last);
 
-	*id = vnrx_be16(l3 + VNRX_IPV4_ID);
-	step = (uint16_t)(*id - f->last_id);
-	if (f->id_mode != VNRX_ID_ANY && (step < f->id_step || step > (uint32_t)f->id_step + f->id_mode))
+	if (held->mode != VNRX_ID_ANY && (step < held->step || step > (uint32_t)held->step + held->mode))
 		return false;
-	return vnrx_sum_add(vnrx_load16(l3 + VNRX_IPV4_ID), vnrx_load16(l3 + VNRX_IPV4_CSUM)) == f->id_csum;
+	return vnrx_sum_add(vnrx_load16(l3 + VNRX_IPV4_ID), vnrx_load16(l3 + VNRX_IPV4_CSUM)) == held->csum;
 }
 
-static VNRX_INLINE void id_advance(struct vnrx_flow *f, uint32_t id)
+static VNRX_INLINE void id_advance(struct vnrx_id *held, const uint8_t *l3)
 {
-	if (f->id_mode == VNRX_ID_OPEN) {
-		f->id_step = (uint8_t)((uint16_t)(id - f->last_id));
-		f->id_mode = VNRX_ID_SET;
+	uint32_t id = vnrx_be16(l3 + VNRX_IPV4_ID);
+
+	if (held->mode == VNRX_ID_OPEN) {
+		held->step = (uint8_t)((uint16_t)(id - held->last));
+		held->mode = VNRX_ID_SET;
 	}
-	f->last_id = (uint16_t)id;
+	held->last = (uint16_t)id;
 }
 
-static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct shape *shape)
+/* What the compare leaves open: does the transport header go on? */
+static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct lane *lane)
 {
-	return (pkt->flags & ~VNETRX_PKT_HASH) == VNETRX_PKT_CSUM_OK && pkt->nfrags == 1u && pkt->gso_size == 0u &&
-	       pkt->frag_len > shape->l4 + VNRX_TCP_HDR;
+	if (is_udp(lane)) {
+		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
+		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
+
+		return f->next_seq <= f->fast_max && (csum == 0u) == (held == 0u);
+	}
+	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq && f->next_seq - f->first_seq <= f->fast_max;
+}
+
+/* And the outer headers? A UDP tunnel with a checksum of its own takes the general way. */
+static VNRX_INLINE bool outer_continues(const struct vnrx_links *l, const uint8_t *data, const struct lane *lane)
+{
+	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u && vnrx_load16(data + lane->outer_l4 + VNRX_UDP_CSUM) != 0u)
+		return false;
+	return !is_outer_v4(lane) || id_continues(&l->outer_id, data + lane->outer_l3);
 }
 
 static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt)
@@ -165,90 +243,147 @@ static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt
 	f->tail = pkt;
 }
 
-static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                const struct shape shape)
+/* Proves that the packet is the next full segment of f, and joins it. */
+static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
+                             const struct lane *lane)
 {
-	const uint8_t *mask = gro->mask[shape.index].bits;
+	const uint8_t *data = pkt->data;
+	uint32_t slot = (uint32_t)(f - gro->flows.flow);
+	struct vnrx_links *l = &gro->flows.links[slot];
+
+	if (f->len != pkt->frag_len || f->shape != lane->index ||
+	    !vnrx_masked_equal(data, f->hdr, gro->shape[lane->index].mask, f->hdr_len) || !l4_continues(f, data, lane))
+		return false;
+	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
+		return false;
+	if (is_tunnel(lane) && !outer_continues(l, data, lane))
+		return false;
+	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
+		return false;
+	if (!is_v6(lane))
+		id_advance(&f->id, data + lane->l3);
+	if (is_outer_v4(lane))
+		id_advance(&l->outer_id, data + lane->outer_l3);
+	link_segment(f, pkt);
+	return true;
+}
+
+static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                                const struct lane lane)
+{
 	struct vnrx_flow *f = NULL;
 	unsigned first = i, opened = 0;
 
 	for (; i < n; i++) {
 		struct vnetrx_pkt *pkt = pkts[i];
-		const uint8_t *data = pkt->data;
-		uint32_t seq, id = 0;
 
 		prefetch(pkts, i, n);
-		if (VNRX_UNLIKELY(!plain(pkt, &shape)))
+		if (VNRX_UNLIKELY(!plain(pkt, &lane)))
 			break;
-		if (f == NULL || !same_key(data + shape.addrs, f->hdr + shape.addrs, shape.key_len)) {
-			struct place p = place_of(&gro->flows, data, &shape);
+		if (f == NULL || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
+			struct place p = place_of(&gro->flows, pkt->data, &lane);
 
 			f = probe(&gro->flows, &p);
 			if (f == NULL) {
-				f = open_flow(gro, pkt, &p, &shape);
+				f = lane.fixed ? open_flow(gro, pkt, &p, &lane) : NULL;
 				if (f == NULL)
 					break;
 				opened++;
 				continue;
 			}
 		}
-		if (f->len != pkt->frag_len || f->shape != shape.index ||
-		    !vnrx_masked_equal(data, f->hdr, mask, f->hdr_len))
+		if (!join(gro, f, pkt, &lane))
 			break;
-		seq = vnrx_be32(data + shape.l4 + VNRX_TCP_SEQ);
-		if (seq != f->next_seq || seq - f->first_seq > f->fast_max)
-			break;
-		if (shape.version == 4u && !id_continues(f, data + shape.l3, &id))
-			break;
-		if (f->tick != gro->tick && !vnrx_gro_touch(gro, (uint32_t)(f - gro->flows.flow), gro->clock))
-			break;
-		if (shape.version == 4u)
-			id_advance(f, id);
-		link_segment(f, pkt);
 	}
 	gro->stats.joined += i - first - opened;
 	gro->stats.held_new += opened;
 	return i;
 }
 
-#define IPV4_SHAPE(tags) \
-	((struct shape){ .l3 = 14u + 4u * (tags), .l4 = 34u + 4u * (tags), .addrs = 26u + 4u * (tags), .key_len = 12u, \
-	                 .version = 4u, .index = (tags) })
-#define IPV6_SHAPE(tags) \
-	((struct shape){ .l3 = 14u + 4u * (tags), .l4 = 54u + 4u * (tags), .addrs = 22u + 4u * (tags), .key_len = 36u, \
-	                 .version = 6u, .index = 3u + (tags) })
+/* ---- the loops ---- */
 
-unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape)
+#define IPV4_LANE(tags) \
+	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 34u + 4u * (tags), .addrs = 26u + 4u * (tags), .key_len = 12u, \
+	                .hdr_min = 54u + 4u * (tags), .index = (tags), .fixed = true })
+#define IPV6_LANE(tags) \
+	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 54u + 4u * (tags), .addrs = 22u + 4u * (tags), .key_len = 36u, \
+	                .hdr_min = 74u + 4u * (tags), .index = 3u + (tags), .kind = VNRX_KIND_IPV6, .fixed = true })
+
+/* A shape that was taken up. The ports and the end of the address before them tell flows apart; the compare does the
+ * rest. */
+static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                          unsigned index)
+{
+	const struct vnrx_shape *s = &gro->shape[index];
+	struct lane lane = {
+		.l3 = s->l3,
+		.l4 = s->l4,
+		.addrs = s->l4 - 8u,
+		.key_len = 12u,
+		.hdr_min = s->hdr_min,
+		.outer_l3 = s->outer_l3,
+		.outer_l4 = s->outer_l4,
+		.kind = s->kind,
+		.index = index,
+	};
+
+	return run(gro, pkts, i, n, lane);
+}
+
+/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP
+ * fragments, and not to the port of a tunnel. */
+static bool plain_udp(const struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt)
+{
+	const uint8_t *data = pkt->data;
+	uint32_t l4 = VNRX_ETH_HDR + VNRX_IPV4_HDR, type, port;
+
+	if (pkt->frag_len < VNRX_ETH_HDR + VNRX_IPV6_HDR + VNRX_UDP_HDR)
+		return false;
+	type = vnrx_be16(data + VNRX_ETH_TYPE);
+	if (type == VNRX_TYPE_IPV6 && data[VNRX_ETH_HDR] / 16u == 6u &&
+	    data[VNRX_ETH_HDR + VNRX_IPV6_NEXT] == VNRX_PROTO_UDP &&
+	    vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV6_LEN) >= VNRX_UDP_HDR)
+		l4 = VNRX_ETH_HDR + VNRX_IPV6_HDR;
+	else if (type != VNRX_TYPE_IPV4 || data[VNRX_ETH_HDR] != 0x45u ||
+	         data[VNRX_ETH_HDR + VNRX_IPV4_PROTO] != VNRX_PROTO_UDP ||
+	         (vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_FRAG) & 0xbfffu) != 0u ||
+	         vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_LEN) < VNRX_IPV4_HDR + VNRX_UDP_HDR)
+		return false;
+	port = vnrx_be16(data + l4 + 2u);
+	return port != gro->tunnels.vxlan_port && port != gro->tunnels.gpe_port && port != gro->tunnels.geneve_port;
+}
+
+static unsigned run_udp(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                        struct vnetrx_pktq *q)
+{
+	for (; i < n; i++) {
+		prefetch(pkts, i, n);
+		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) != 0u || !plain_udp(gro, pkts[i]))
+			break;
+		vnrx_gro_pass(gro, pkts[i], gro->clock, VNRX_PASS_OFF, q);
+	}
+	return i;
+}
+
+unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
+                       struct vnetrx_pktq *q)
 {
 	switch (shape) {
 	case 0:
-		return run(gro, pkts, i, n, IPV4_SHAPE(0u));
+		return run(gro, pkts, i, n, IPV4_LANE(0u));
 	case 1:
-		return run(gro, pkts, i, n, IPV4_SHAPE(1u));
+		return run(gro, pkts, i, n, IPV4_LANE(1u));
 	case 2:
-		return run(gro, pkts, i, n, IPV4_SHAPE(2u));
+		return run(gro, pkts, i, n, IPV4_LANE(2u));
 	case 3:
-		return run(gro, pkts, i, n, IPV6_SHAPE(0u));
+		return run(gro, pkts, i, n, IPV6_LANE(0u));
 	case 4:
-		return run(gro, pkts, i, n, IPV6_SHAPE(1u));
+		return run(gro, pkts, i, n, IPV6_LANE(1u));
+	case 5:
+		return run(gro, pkts, i, n, IPV6_LANE(2u));
+	case VNRX_SHAPE_UDP:
+		return run_udp(gro, pkts, i, n, q);
 	default:
-		return run(gro, pkts, i, n, IPV6_SHAPE(2u));
-	}
-}
-
-void vnrx_fast_init(struct vnetrx_gro *gro)
-{
-	for (uint32_t shape = 0; shape < VNRX_SHAPES; shape++) {
-		uint8_t *bits = gro->mask[shape].bits;
-		uint32_t l3 = VNRX_ETH_HDR + shape % 3u * VNRX_VLAN_HDR;
-		uint32_t l4 = l3 + (shape < 3u ? VNRX_IPV4_HDR : VNRX_IPV6_HDR);
-
-		memset(bits, 0xff, VNRX_HDR_MAX);
-		if (shape < 3u) {
-			memset(bits + l3 + VNRX_IPV4_ID, 0, 2u);
-			memset(bits + l3 + VNRX_IPV4_CSUM, 0, 2u);
-		}
-		memset(bits + l4 + VNRX_TCP_SEQ, 0, 4u);
-		memset(bits + l4 + VNRX_TCP_CSUM, 0, 2u);
+		return run_shape(gro, pkts, i, n, shape);
 	}
 }

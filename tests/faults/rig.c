@@ -102,8 +102,9 @@ static void configure(struct rig *r, struct vnetrx_rxq_config *cfg)
 {
 	static const uint32_t rings[] = { 64, 100, 256, 500 };
 	static const uint16_t copies[] = { 0, 256, 0xffff };
-	static const uint32_t flags[] = {
-		0, 0, VNETRX_RXQ_NO_COALESCE, VNETRX_RXQ_GRO_OFF, VNETRX_RXQ_CSUM_BYTES, VNETRX_RXQ_RFC6864
+	static const uint32_t flags[] = { 0, 0, VNETRX_RXQ_NO_COALESCE, VNETRX_RXQ_GRO_OFF };
+	static const uint32_t gro_flags[] = {
+		0, VNETRX_GRO_CSUM_BYTES, VNETRX_GRO_RFC6864, VNETRX_GRO_ADAPTIVE, VNETRX_GRO_UDP_ZERO, VNETRX_GRO_PROFILE_VIRTIO
 	};
 
 	r->ring_size = rings[rng_below(&r->rng, 4u)];
@@ -115,7 +116,9 @@ static void configure(struct rig *r, struct vnetrx_rxq_config *cfg)
 		.copy_len_max = copies[rng_below(&r->rng, 3u)],
 		.gro_flows = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 8u),
 		.gro_timeout_ns = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 50000u),
-		.flags = flags[rng_below(&r->rng, 6u)] | VNETRX_RXQ_REMOTE_FREE,
+		.gro_protos = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 7u),
+		.gro_flags = gro_flags[rng_below(&r->rng, 6u)],
+		.flags = flags[rng_below(&r->rng, 4u)] | VNETRX_RXQ_REMOTE_FREE,
 	};
 	r->ample = chance(r, 2u);
 	if (r->ample)

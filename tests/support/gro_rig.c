@@ -93,7 +93,6 @@ static void check_merged(const struct vnetrx_pkt *pkt, const struct law_pkt *law
 	assert_int_equal(pkt->flags & VNETRX_PKT_UDP, 0);
 	assert_int_equal((pkt->flags & VNETRX_PKT_CWR) != 0u, (v.flags & FR_CWR) != 0u);
 	assert_int_equal(pkt->gso_type & 0x7fu, v.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4);
-	assert_true(pkt->frag_len >= pkt->hdr_len);
 	assert_true(pkt->seen_first <= pkt->seen_last);
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
 		assert_int_equal(pkt->csum_start, v.l4);
@@ -237,11 +236,11 @@ static void check_stats(const struct vnetrx_gro_stats *s)
 	assert_true(s->out == s->held_new + s->passed);
 	assert_true(s->passed == s->pass_off + s->pass_gso + s->pass_not_ip + s->pass_cut + s->pass_ip_options +
 	            s->pass_ip_csum + s->pass_fragment + s->pass_ext + s->pass_proto + s->pass_flags + s->pass_empty +
-	            s->pass_l4_csum + s->pass_hdr_len + s->pass_trailer + s->pass_big);
+	            s->pass_l4_csum + s->pass_hdr_len + s->pass_trailer + s->pass_big + s->pass_small + s->pass_tunnel);
 	assert_true(s->held_new == s->left_push + s->left_short + s->left_full + s->left_next + s->left_order +
 	            s->left_evicted + s->left_timeout + s->left_hold + s->left_flush);
 	assert_true(s->left_next == s->differ_seq + s->differ_ack + s->differ_flags + s->differ_options + s->differ_size +
-	            s->differ_ip + s->differ_id + s->differ_l2 + s->differ_meta);
+	            s->differ_ip + s->differ_id + s->differ_l2 + s->differ_meta + s->differ_tunnel);
 }
 
 void gro_rig_free(struct gro_rig *rig)

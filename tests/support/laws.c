@@ -119,7 +119,7 @@ static struct law_flow *add_flow(struct laws *laws, const struct view *v, unsign
 	return flow;
 }
 
-unsigned laws_in(struct laws *laws, const struct law_pkt *pkt)
+static unsigned in_one(struct laws *laws, const struct law_pkt *pkt)
 {
 	uint8_t *copy = malloc(pkt->len + 1u);
 	struct law_flow *flow;
@@ -152,6 +152,34 @@ unsigned laws_in(struct laws *laws, const struct law_pkt *pkt)
 		laws->portless[laws->nportless++] = number;
 	}
 	return number;
+}
+
+/* Segments of a packet that the device merged; 1 = it did not. */
+static unsigned segments(const struct law_pkt *pkt)
+{
+	struct view v;
+
+	if (pkt->gso_size == 0u)
+		return 1;
+	view_frame(&v, pkt->bytes, pkt->len);
+	return v.tcp && v.payload_len > pkt->gso_size ? (unsigned)((v.payload_len + pkt->gso_size - 1u) / pkt->gso_size) : 1u;
+}
+
+unsigned laws_in(struct laws *laws, const struct law_pkt *pkt)
+{
+	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, segments(pkt), false };
+	struct law_pkt one = *pkt;
+	unsigned first = laws->n;
+
+	if (r.segs == 1u)
+		return in_one(laws, pkt);
+	one.bytes = cut;
+	one.gso_size = 0;
+	for (unsigned i = 0; i < r.segs; i++) {
+		one.len = reseg_cut(&r, i, cut);
+		(void)in_one(laws, &one);
+	}
+	return first;
 }
 
 static const char *broken(struct laws *laws, const char *what, unsigned number)
@@ -281,12 +309,12 @@ const char *laws_out(struct laws *laws, const struct law_pkt *pkt, unsigned *fir
 	flow = find(laws, &v);
 	if (first != NULL)
 		*first = flow != NULL ? flow->first : NONE;
-	if ((pkt->flags & LAW_MERGED) == 0u)
+	if ((pkt->flags & LAW_MERGED) == 0u && segments(pkt) == 1u)
 		return check_one(laws, pkt, pkt->bytes, pkt->len, false);
 	why = reseg_check(&r);
 	if (why != NULL)
 		return broken(laws, why, first != NULL ? *first : NONE);
-	why = check_csum(laws, pkt);
+	why = (pkt->flags & LAW_MERGED) != 0u ? check_csum(laws, pkt) : NULL;
 	for (unsigned i = 0; why == NULL && i < pkt->segs; i++) {
 		size_t len = reseg_cut(&r, i, cut);
 

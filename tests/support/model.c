@@ -102,7 +102,9 @@ static bool holdable(const struct view *v, const struct model_meta *meta, uint32
 		return false;
 	if (v->ip_end - v->l3 > bytes_max)
 		return false;
-	return v->l4_csum_ok || (meta->flags & (VNETRX_PKT_CSUM_OK | VNETRX_PKT_PARTIAL)) != 0u;
+	if ((meta->flags & VNETRX_PKT_PARTIAL) != 0u)
+		return !meta->wrong_start;
+	return v->l4_csum_ok || (meta->flags & VNETRX_PKT_CSUM_OK) != 0u;
 }
 
 static bool same_link(const struct view *a, const struct view *b, const struct model_meta *ma,
@@ -177,15 +179,15 @@ static bool closes(const struct view *v)
 static bool may_join(const struct model *m, const struct held *h, const struct view *v, const struct model_meta *meta,
                      enum vnetrx_reason *why)
 {
-	*why = VNETRX_LEFT_HOLD;
-	if (m->now >= later(h->first_seen, m->cfg.hold_max_ns))
-		return false;
 	*why = VNETRX_LEFT_NEXT;
 	if (!same_link(&h->view, v, &h->meta, meta) || !same_network(&h->view, v) || !same_tcp(&h->view, v) ||
 	    !next_id(h, v) || !next_in_line(h, v))
 		return false;
 	*why = VNETRX_LEFT_FULL;
-	return h->bytes + v->payload_len <= m->cfg.bytes_max;
+	if (h->bytes + v->payload_len > m->cfg.bytes_max)
+		return false;
+	*why = VNETRX_LEFT_HOLD;
+	return m->now < later(h->first_seen, m->cfg.hold_max_ns);
 }
 
 static void join(struct model *m, unsigned i, unsigned number, const struct view *v)
@@ -251,6 +253,8 @@ void model_receive(struct model *m, unsigned number, const uint8_t *bytes, size_
 	unsigned i = 0;
 	enum vnetrx_reason why;
 
+	if (meta->stamped && meta->stamp < now)
+		now = meta->stamp;
 	m->now = now > m->now ? now : m->now;
 	m->clock++;
 	view_frame(&v, bytes, len);
@@ -314,6 +318,34 @@ uint64_t model_deadline(const struct model *m)
 unsigned model_held(const struct model *m)
 {
 	return m->nheld;
+}
+
+static unsigned index_of(const struct model *m, unsigned first)
+{
+	unsigned i = 0;
+
+	while (i < m->nheld && m->held[i].members[0] != first)
+		i++;
+	return i;
+}
+
+bool model_holds(const struct model *m, unsigned number)
+{
+	return index_of(m, number) < m->nheld;
+}
+
+bool model_force(struct model *m, unsigned first, enum vnetrx_reason reason, bool any)
+{
+	unsigned i = index_of(m, first);
+
+	if (i == m->nheld)
+		return false;
+	for (unsigned k = 0; k < m->nheld && !any; k++) {
+		if (m->held[k].last_seen < m->held[i].last_seen)
+			return false;
+	}
+	leave(m, i, reason);
+	return true;
 }
 
 static int by_first(const void *a, const void *b)

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Everything below the transport header: what must be equal, what goes on, what is written when a packet leaves.
+ *
+ * Every header bit must be equal but for those that a cut recomputes (lengths, checksums) or continues (IPv4 ids).
+ * Headers
+ * are compared with the held packet's own in its buffer, not with a copy: a device that changes them there spoils the
+ * content of its own packet, and nothing else, because every length and offset comes from the record.
+ */
+#include "engine.h"
+#include "record.h"
+
+#define GSO_BASE(type) ((type) & ~(VNETRX_GSO_ECN | VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6))
+
+/* ---- may it be held ---- */
+
+static uint16_t udp_csum(const uint8_t *hdr, uint32_t l4)
+{
+	return vnrx_load16(hdr + l4 + VNRX_UDP_CSUM);
+}
+
+/* The checksum of the transport header at l4 of the packet ip, over all fragments. */
+static bool sum_right(const struct vnrx_seg *seg, const struct vnrx_ip *ip, uint32_t l4, uint32_t proto)
+{
+	uint32_t len = ip->end - l4;
+	uint16_t sum = vnrx_sum_pseudo(seg->hdr + ip->l3, ip->version, proto, len);
+
+	return vnrx_sum_add(sum, vnrx_sum_pkt(seg->pkt, l4, len)) == 0xffffu;
+}
+
+static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
+{
+	const struct vnrx_dissect *d = &seg->d;
+	struct vnetrx_pkt *pkt = seg->pkt;
+	bool outer = d->udp_tunnel != 0u && udp_csum(seg->hdr, d->outer.l4) != 0u;
+	bool none = d->proto == VNRX_PROTO_UDP && udp_csum(seg->hdr, d->l4) == 0u;
+	uint32_t inner_flag = outer ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
+
+	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
+		uint32_t offset = d->proto == VNRX_PROTO_TCP ? VNRX_TCP_CSUM : VNRX_UDP_CSUM;
+
+		if (pkt->csum_start == d->l4 && pkt->csum_offset == offset && !outer)
+			return VNRX_PASS_NOT;
+		return VNRX_PASS_L4_CSUM;
+	}
+	if (none && ((gro->flags & VNETRX_GRO_UDP_ZERO) == 0u || d->ip.version != 4u))
+		return VNRX_PASS_L4_CSUM;
+	if (!none && (pkt->flags & inner_flag) == 0u) {
+		if (!sum_right(seg, &d->ip, d->l4, d->proto))
+			return VNRX_PASS_L4_CSUM;
+		pkt->flags |= inner_flag;
+	}
+	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u) {
+		if (!sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
+			return VNRX_PASS_L4_CSUM;
+		pkt->flags |= VNETRX_PKT_CSUM_OK;
+	}
+	return VNRX_PASS_NOT;
+}
+
+/* Can a packet that the device merged be taken as that many segments in a row? */
+static bool gso_plain(const struct vnrx_seg *seg)
+{
+	const struct vnrx_dissect *d = &seg->d;
+	unsigned base = GSO_BASE(seg->pkt->gso_type);
+	unsigned wanted = d->ip.version == 6u ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
+
+	if (d->proto == VNRX_PROTO_UDP)
+		return base == VNETRX_GSO_UDP_L4;
+	return base == wanted && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) == 0u;
+}
+
+/* What a host that writes a virtio-net header could not say. */
+static bool unsayable(const struct vnrx_seg *seg)
+{
+	const struct vnrx_dissect *d = &seg->d;
+
+	if (d->pppoe != 0u || d->outer.version != 0u)
+		return true;
+	return d->proto == VNRX_PROTO_TCP && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
+}
+
+enum vnrx_pass vnrx_layers_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
+{
+	if (seg->count > 1u && !gso_plain(seg))
+		return VNRX_PASS_GSO;
+	if ((gro->flags & VNETRX_GRO_PROFILE_VIRTIO) != 0u && unsayable(seg))
+		return VNRX_PASS_PROTO;
+	if (vnrx_outer_end(&seg->d) - vnrx_first_l3(&seg->d) > vnrx_bytes_max(gro, &seg->d) ||
+	    vnrx_outer_end(&seg->d) > VNRX_FRAME_MAX || seg->count >= vnrx_segs_max(gro, seg->d.proto))
+		return VNRX_PASS_BIG;
+	return csum_check(gro, seg);
+}
+
+/* ---- may it join ---- */
+
+static bool equal(const uint8_t *a, const uint8_t *b, uint32_t from, uint32_t to)
+{
+	return memcmp(a + from, b + from, to - from) == 0;
+}
+
+static enum vnrx_differ id_differs(const struct vnrx_id *id, const uint8_t *l3, uint32_t count)
+{
+	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->last);
+
+	if (id->mode == VNRX_ID_ANY)
+		return VNRX_DIFFER_NOT;
+	if (step < id->step || step > (uint32_t)id->step + id->mode || (count > 1u && step != 1u))
+		return VNRX_DIFFER_ID;
+	return VNRX_DIFFER_NOT;
+}
+
+/* An IP header at l3 and its extensions up to l4: all but length, id and checksum. */
+static enum vnrx_differ ip_differs(const uint8_t *held, const uint8_t *hdr, const struct vnrx_ip *ip)
+{
+	if (ip->version == 4u) {
+		if (!equal(held, hdr, ip->l3, ip->l3 + 2u) ||
+		    !equal(held, hdr, ip->l3 + VNRX_IPV4_FRAG, ip->l3 + VNRX_IPV4_CSUM) ||
+		    !equal(held, hdr, ip->l3 + VNRX_IPV4_SRC, ip->l3 + VNRX_IPV4_HDR))
+			return VNRX_DIFFER_IP;
+		return VNRX_DIFFER_NOT;
+	}
+	if (!equal(held, hdr, ip->l3, ip->l3 + VNRX_IPV6_LEN) ||
+	    !equal(held, hdr, ip->l3 + VNRX_IPV6_NEXT, ip->l3 + VNRX_IPV6_HDR))
+		return VNRX_DIFFER_IP;
+	return equal(held, hdr, ip->l3 + VNRX_IPV6_HDR, ip->l4) ? VNRX_DIFFER_NOT : VNRX_DIFFER_OPTIONS;
+}
+
+/* From the outer network header to the inner one. */
+static enum vnrx_differ tunnel_differs(const struct vnrx_flow *f, const struct vnrx_links *l,
+                                       const struct vnrx_seg *seg)
+{
+	const struct vnrx_dissect *d = &seg->d;
+	uint32_t l4 = d->outer.l4;
+	enum vnrx_differ differs;
+
+	if (l->outer_l3 != d->outer.l3 || l->outer_l4 != l4 || f->l3 != d->ip.l3)
+		return VNRX_DIFFER_TUNNEL;
+	differs = ip_differs(f->hdr, seg->hdr, &d->outer);
+	if (differs == VNRX_DIFFER_NOT && d->outer.version == 4u)
+		differs = id_differs(&l->outer_id, seg->hdr + d->outer.l3, seg->count);
+	if (differs != VNRX_DIFFER_NOT)
+		return differs;
+	if (d->udp_tunnel == 0u)
+		return equal(f->hdr, seg->hdr, l4, f->l3) ? VNRX_DIFFER_NOT : VNRX_DIFFER_TUNNEL;
+	if (!equal(f->hdr, seg->hdr, l4, l4 + VNRX_UDP_LEN) || !equal(f->hdr, seg->hdr, l4 + VNRX_UDP_HDR, f->l3) ||
+	    (udp_csum(f->hdr, l4) == 0u) != (udp_csum(seg->hdr, l4) == 0u))
+		return VNRX_DIFFER_TUNNEL;
+	return VNRX_DIFFER_NOT;
+}
+
+/* Up to the first network header; the PPPoE length, four bytes before it, goes with the packet. */
+static bool l2_equal(const struct vnrx_flow *f, const struct vnrx_seg *seg, uint32_t first_l3)
+{
+	if (seg->d.pppoe == 0u)
+		return equal(f->hdr, seg->hdr, 0, first_l3);
+	return equal(f->hdr, seg->hdr, 0, first_l3 - 4u) && equal(f->hdr, seg->hdr, first_l3 - 2u, first_l3);
+}
+
+/* What the device said beside the frame. */
+static enum vnrx_differ meta_differs(const struct vnetrx_pkt *head, const struct vnetrx_pkt *pkt)
+{
+	uint32_t flags = head->flags ^ pkt->flags;
+
+	if ((flags & VNETRX_PKT_VLAN) != 0u)
+		return VNRX_DIFFER_L2;
+	if ((pkt->flags & VNETRX_PKT_VLAN) != 0u &&
+	    (head->vlan_tci != pkt->vlan_tci || head->vlan_proto != pkt->vlan_proto))
+		return VNRX_DIFFER_L2;
+	if ((flags & VNETRX_PKT_MARK) != 0u || ((pkt->flags & VNETRX_PKT_MARK) != 0u && head->mark != pkt->mark))
+		return VNRX_DIFFER_META;
+	return VNRX_DIFFER_NOT;
+}
+
+enum vnrx_differ vnrx_layers_differs(const struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg)
+{
+	const struct vnrx_flow *f = &gro->flows.flow[slot];
+	const struct vnrx_links *l = &gro->flows.links[slot];
+	const struct vnrx_dissect *d = &seg->d;
+	bool tunnel = d->outer.version != 0u;
+	uint32_t first_l3 = vnrx_first_l3(d);
+	enum vnrx_differ differs = VNRX_DIFFER_NOT;
+
+	if (f->kind != vnrx_kind(d) || first_l3 != (tunnel ? l->outer_l3 : f->l3) || !l2_equal(f, seg, first_l3))
+		return VNRX_DIFFER_L2;
+	if (tunnel)
+		differs = tunnel_differs(f, l, seg);
+	if (differs == VNRX_DIFFER_NOT && f->l4 != d->l4)
+		differs = VNRX_DIFFER_OPTIONS;
+	if (differs == VNRX_DIFFER_NOT)
+		differs = ip_differs(f->hdr, seg->hdr, &d->ip);
+	if (differs == VNRX_DIFFER_NOT && d->ip.version == 4u)
+		differs = id_differs(&f->id, seg->hdr + d->ip.l3, seg->count);
+	return differs == VNRX_DIFFER_NOT ? meta_differs(f->head, seg->pkt) : differs;
+}
+
+static void id_advance(struct vnrx_id *id, const uint8_t *l3, uint32_t count)
+{
+	uint32_t now = vnrx_be16(l3 + VNRX_IPV4_ID);
+
+	if (id->mode == VNRX_ID_OPEN) {
+		id->step = (uint8_t)((uint16_t)(now - id->last));
+		id->mode = VNRX_ID_SET;
+	}
+	id->last = (uint16_t)(now + (count - 1u));
+}
+
+void vnrx_layers_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg)
+{
+	const struct vnrx_dissect *d = &seg->d;
+
+	if (d->ip.version == 4u)
+		id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
+	if (d->outer.version == 4u)
+		id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
+}
+
+/* ---- it leaves ---- */
+
+/* The length of an IP packet; a length that the field cannot say is written as 0, as BIG TCP has it. */
+static void ip_finish(uint8_t *l3, unsigned version, uint32_t ip_len)
+{
+	if (version == 6u) {
+		uint32_t len = ip_len - VNRX_IPV6_HDR;
+
+		vnrx_put_be16(l3 + VNRX_IPV6_LEN, len <= 65535u ? len : 0u);
+		return;
+	}
+	vnrx_put_be16(l3 + VNRX_IPV4_LEN, ip_len <= 65535u ? ip_len : 0u);
+	vnrx_put_sum(l3 + VNRX_IPV4_CSUM, 0);
+	vnrx_put_sum(l3 + VNRX_IPV4_CSUM, (uint16_t)~vnrx_sum_ipv4(l3));
+}
+
+static bool id_fixed(const struct vnrx_id *id)
+{
+	return id->mode == VNRX_ID_SET && id->step == 0u;
+}
+
+static void outer_finish(const struct vnrx_flow *f, const struct vnrx_links *l, uint32_t end)
+{
+	struct vnetrx_pkt *head = f->head;
+	bool ipv6 = (f->kind & VNRX_KIND_OUTER_IPV6) != 0u;
+
+	ip_finish(f->hdr + l->outer_l3, ipv6 ? 6u : 4u, end - l->outer_l3);
+	if ((f->kind & VNRX_KIND_UDP_TUNNEL) != 0u)
+		vnrx_put_be16(f->hdr + l->outer_l4 + VNRX_UDP_LEN, end - l->outer_l4);
+	head->outer_l3_off = l->outer_l3;
+	head->outer_l4_off = (f->kind & VNRX_KIND_UDP_TUNNEL) != 0u ? l->outer_l4 : 0u;
+	head->flags |= VNETRX_PKT_TUNNEL | (ipv6 ? VNETRX_PKT_OUTER_IPV6 : 0u);
+	if (!ipv6 && id_fixed(&l->outer_id))
+		head->flags |= VNETRX_PKT_OUTER_ID_FIXED;
+}
+
+void vnrx_layers_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
+{
+	const struct vnrx_flow *f = &gro->flows.flow[slot];
+	const struct vnrx_links *l = &gro->flows.links[slot];
+	struct vnetrx_pkt *head = f->head;
+	bool tunnel = (f->kind & VNRX_KIND_TUNNEL) != 0u;
+	bool ipv6 = (f->kind & VNRX_KIND_IPV6) != 0u;
+	uint32_t first_l3 = tunnel ? l->outer_l3 : f->l3;
+	uint32_t end = f->hdr_len + payload;
+
+	head->len = end;
+	head->truesize = f->truesize;
+	head->segs = f->segs;
+	head->gso_size = (uint16_t)(f->len - f->hdr_len);
+	head->l3_off = f->l3;
+	head->l4_off = f->l4;
+	head->hdr_len = f->hdr_len;
+	head->flags |= VNETRX_PKT_MERGED | (ipv6 ? VNETRX_PKT_IPV6 : 0u);
+	ip_finish(f->hdr + f->l3, ipv6 ? 6u : 4u, end - f->l3);
+	if (!ipv6 && id_fixed(&f->id))
+		head->flags |= VNETRX_PKT_ID_FIXED;
+	if (tunnel)
+		outer_finish(f, l, end);
+	if ((f->kind & VNRX_KIND_PPPOE) != 0u)
+		vnrx_put_be16(f->hdr + first_l3 - 4u, end - first_l3 + 2u);
+}
+
+/* The outer UDP checksum, if there is one. `rest` is the sum of everything from the inner transport header on, as it
+ * will be when its checksum is complete. */
+static void outer_csum(const struct vnrx_flow *f, const struct vnrx_links *l, uint16_t rest)
+{
+	uint8_t *udp = f->hdr + l->outer_l4;
+	uint32_t len = f->head->len - l->outer_l4;
+	uint16_t sum;
+
+	if ((f->kind & VNRX_KIND_UDP_TUNNEL) == 0u || vnrx_load16(udp + VNRX_UDP_CSUM) == 0u)
+		return;
+	vnrx_put_sum(udp + VNRX_UDP_CSUM, 0);
+	sum = vnrx_sum_pseudo(f->hdr + l->outer_l3, (f->kind & VNRX_KIND_OUTER_IPV6) != 0u ? 6u : 4u,
+	                      VNRX_PROTO_UDP, len);
+	sum = vnrx_sum_add(sum, vnrx_sum(udp, (uint32_t)f->l4 - l->outer_l4));
+	sum = (uint16_t)~vnrx_sum_add(sum, ((uint32_t)f->l4 - l->outer_l4) % 2u == 0u ? rest : vnrx_sum_swap(rest));
+	vnrx_put_sum(udp + VNRX_UDP_CSUM, sum != 0u ? sum : 0xffffu); /* 0 would say that there is none (RFC 768) */
+}
+
+/* The sum from the transport header on. Its header bytes may lie in a scratch, those behind it are in the packet. */
+static uint16_t l4_sum(const struct vnrx_flow *f, uint32_t l4_len)
+{
+	uint32_t hdr = (uint32_t)f->hdr_len - f->l4;
+
+	return vnrx_sum_add(vnrx_sum(f->hdr + f->l4, hdr), /* a transport header is a multiple of 4 bytes */
+	                    vnrx_sum_pkt(f->head, f->hdr_len, l4_len - hdr));
+}
+
+void vnrx_layers_csum(struct vnetrx_gro *gro, uint32_t slot, uint32_t l4_len, uint32_t csum_off)
+{
+	const struct vnrx_flow *f = &gro->flows.flow[slot];
+	const struct vnrx_links *l = &gro->flows.links[slot];
+	struct vnetrx_pkt *head = f->head;
+	bool udp = (f->kind & VNRX_KIND_UDP) != 0u;
+	uint8_t *csum = f->hdr + f->l4 + csum_off;
+	uint16_t pseudo, sum;
+
+	if (udp && vnrx_load16(csum) == 0u) {
+		outer_csum(f, l, l4_sum(f, l4_len));
+		return;
+	}
+	pseudo = vnrx_sum_pseudo(f->hdr + f->l3, (f->kind & VNRX_KIND_IPV6) != 0u ? 6u : 4u,
+	                         udp ? VNRX_PROTO_UDP : VNRX_PROTO_TCP, l4_len);
+	if ((gro->flags & VNETRX_GRO_CSUM_BYTES) != 0u) {
+		vnrx_put_sum(csum, 0);
+		sum = (uint16_t)~vnrx_sum_add(pseudo, l4_sum(f, l4_len));
+		vnrx_put_sum(csum, udp && sum == 0u ? 0xffffu : sum);
+		head->flags = (head->flags & ~VNETRX_PKT_PARTIAL) | VNETRX_PKT_CSUM_OK;
+	} else {
+		vnrx_put_sum(csum, pseudo);
+		head->flags = (head->flags & ~(VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER)) | VNETRX_PKT_PARTIAL;
+		head->csum_start = f->l4;
+		head->csum_offset = (uint16_t)csum_off;
+	}
+	outer_csum(f, l, (uint16_t)~pseudo); /* what a right checksum makes of all it covers (RFC 1624) */
+}

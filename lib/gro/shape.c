@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shapes: where everything lies in a header, and which of its bits must be equal on the short way. All must, but for
+ * IPv4 ids and header checksums, TCP sequence numbers and the checksum of the innermost transport header.
+ *
+ * The first six are fixed. The others are taken up as packets come; one that no held packet has may be replaced. When
+ * all are in use, packets of a further shape take the general way, which needs none.
+ */
+#include "record.h"
+
+static void open_bytes(struct vnrx_shape *s, uint32_t off, uint32_t n)
+{
+	memset(s->mask + off, 0, n);
+}
+
+static void fill_mask(struct vnrx_shape *s)
+{
+	memset(s->mask, 0xff, sizeof(s->mask));
+	if ((s->kind & VNRX_KIND_IPV6) == 0u) {
+		open_bytes(s, s->l3 + VNRX_IPV4_ID, 2u);
+		open_bytes(s, s->l3 + VNRX_IPV4_CSUM, 2u);
+	}
+	if ((s->kind & VNRX_KIND_TUNNEL) != 0u && (s->kind & VNRX_KIND_OUTER_IPV6) == 0u) {
+		open_bytes(s, s->outer_l3 + VNRX_IPV4_ID, 2u);
+		open_bytes(s, s->outer_l3 + VNRX_IPV4_CSUM, 2u);
+	}
+	if ((s->kind & VNRX_KIND_UDP) != 0u) {
+		open_bytes(s, s->l4 + VNRX_UDP_CSUM, 2u);
+	} else {
+		open_bytes(s, s->l4 + VNRX_TCP_SEQ, 4u);
+		open_bytes(s, s->l4 + VNRX_TCP_CSUM, 2u);
+	}
+}
+
+void vnrx_shapes_init(struct vnetrx_gro *gro)
+{
+	for (uint32_t i = 0; i < VNRX_SHAPES_FIXED; i++) {
+		struct vnrx_shape *s = &gro->shape[i];
+		uint32_t l3 = VNRX_ETH_HDR + i % 3u * VNRX_VLAN_HDR;
+
+		s->kind = (uint8_t)(i < 3u ? 0u : VNRX_KIND_IPV6);
+		s->l3 = (uint8_t)l3;
+		s->l4 = (uint8_t)(l3 + (i < 3u ? VNRX_IPV4_HDR : VNRX_IPV6_HDR));
+		fill_mask(s);
+	}
+	gro->shapes_next = VNRX_SHAPES_FIXED;
+}
+
+static struct vnrx_shape shape_of(const struct vnrx_dissect *d)
+{
+	struct vnrx_shape s = { .l3 = (uint8_t)d->ip.l3, .l4 = (uint8_t)d->l4, .kind = vnrx_kind(d) };
+
+	if (d->outer.version != 0u) {
+		s.outer_l3 = (uint8_t)d->outer.l3;
+		s.outer_l4 = (uint8_t)d->outer.l4;
+	}
+	s.hdr_min = (uint16_t)(d->l4 + (d->proto == VNRX_PROTO_UDP ? VNRX_UDP_HDR : VNRX_TCP_HDR));
+	return s;
+}
+
+static bool same_shape(const struct vnrx_shape *a, const struct vnrx_shape *b)
+{
+	return a->l3 == b->l3 && a->l4 == b->l4 && a->kind == b->kind && a->outer_l3 == b->outer_l3 &&
+	       a->outer_l4 == b->outer_l4;
+}
+
+/* Takes up a shape in place of one that is not in use. */
+static unsigned take_up(struct vnetrx_gro *gro, const struct vnrx_shape *s)
+{
+	for (unsigned tries = VNRX_SHAPES - VNRX_SHAPES_FIXED; tries > 0u; tries--) {
+		unsigned i = gro->shapes_next;
+
+		gro->shapes_next = i + 1u < VNRX_SHAPES ? i + 1u : VNRX_SHAPES_FIXED;
+		if (gro->shape[i].refs == 0u) {
+			gro->shape[i] = *s;
+			fill_mask(&gro->shape[i]);
+			return i;
+		}
+	}
+	return VNRX_SHAPE_NONE;
+}
+
+unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d)
+{
+	struct vnrx_shape s = shape_of(d);
+
+	for (unsigned i = 0; i < VNRX_SHAPES; i++) {
+		if (same_shape(&gro->shape[i], &s))
+			return i;
+	}
+	return take_up(gro, &s);
+}
