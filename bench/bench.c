@@ -103,6 +103,28 @@ static bool core_quiet(struct bench *b)
 	return rate >= BENCH_QUIET * b->adds_best;
 }
 
+/* A noisy moment often lasts: come back a little later. */
+static void wait_a_little(void)
+{
+	const struct timespec ts = { .tv_sec = 0, .tv_nsec = 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+/* Looks for a moment in which nobody shares the core: a second with --check, a tenth of it with --quick. */
+static void calibrate_adds(struct bench *b)
+{
+	uint64_t start = bench_ns();
+	uint64_t time_ns = b->check ? 1000000000u : b->quick ? 100000000u : 300000000u;
+	unsigned i;
+
+	while (bench_ns() - start < time_ns) {
+		for (i = 0; i < 10; i++)
+			(void)core_quiet(b);
+		wait_a_little();
+	}
+}
+
 static long preemptions(void)
 {
 	struct rusage usage;
@@ -110,18 +132,46 @@ static long preemptions(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+static void watch_begin(struct bench *b)
+{
+	b->preempted = preemptions();
+	if (!core_quiet(b))
+		b->disturbed = true;
+}
+
+static void watch_end(struct bench *b)
+{
+	if (!core_quiet(b) || preemptions() != b->preempted)
+		b->disturbed = true;
+}
+
+void bench_window_begin(struct bench *b)
+{
+	if (!b->windowed)
+		b->disturbed = false; /* whatever was before does not count */
+	b->windowed = true;
+	watch_begin(b);
+}
+
+void bench_window_end(struct bench *b)
+{
+	watch_end(b);
+}
+
 void bench_piece_begin(struct bench *b, struct bench_pieces *p)
 {
-	p->preempted = core_quiet(b) ? preemptions() : -1;
+	b->disturbed = false;
+	watch_begin(b);
 	p->start = bench_ticks();
 }
 
 void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units)
 {
 	uint64_t ticks = bench_ticks() - p->start;
-	bool quiet = preemptions() == p->preempted && core_quiet(b);
-	unsigned to = quiet ? 0u : 1u;
+	unsigned to;
 
+	watch_end(b);
+	to = b->disturbed ? 1u : 0u;
 	p->ticks[to] += ticks;
 	p->units[to] += units;
 	p->count[to]++;
@@ -131,23 +181,20 @@ double bench_pieces_ns(struct bench *b, const struct bench_pieces *p)
 {
 	unsigned from = p->count[0] != 0u ? 0u : 1u;
 
-	b->pieces = true;
-	b->pieces_quiet = p->count[0] * 2u >= p->count[0] + p->count[1];
+	b->windowed = true;
+	b->disturbed = p->count[0] < p->count[1];
 	return bench_elapsed(b, p->ticks[from], p->count[from]) / (double)p->units[from];
 }
 
 /* One repeat; true: it was quiet. */
 static bool repeat(struct bench *b, bench_fn fn, void *arg, double *value)
 {
-	long before = preemptions();
-	bool quiet = core_quiet(b);
-
-	b->pieces = false;
+	b->windowed = b->disturbed = false;
+	watch_begin(b);
 	*value = fn(arg);
-	if (b->pieces)
-		return b->pieces_quiet;
-	quiet = core_quiet(b) && quiet;
-	return quiet && preemptions() == before;
+	if (!b->windowed)
+		watch_end(b);
+	return !b->disturbed;
 }
 
 /* ---- statistics ---- */
@@ -189,14 +236,6 @@ static void summarize(const struct samples *samples, unsigned discarded, struct 
 	stat->max = s.v[s.n - 1];
 	stat->median = (s.v[s.n / 2] + s.v[(s.n - 1) / 2]) / 2.0;
 	stat->spread = stat->median > 0.0 ? (stat->max - stat->min) / stat->median : 0.0;
-}
-
-/* A noisy moment often lasts: come back a little later. */
-static void wait_a_little(void)
-{
-	const struct timespec ts = { .tv_sec = 0, .tv_nsec = 1000000 };
-
-	nanosleep(&ts, NULL);
 }
 
 /* Whether a row may have one more repeat. */
@@ -301,6 +340,7 @@ static void usage(FILE *to, const char *name, const char *about)
 	        "  --only TEXT     only rows whose name contains TEXT\n"
 	        "  --repeats N     quiet repeats wanted, 1..%u (default 15, quick 5)\n"
 	        "  --small-pages   no huge pages\n"
+	        "  --adds RATE     additions/ns of this core when it is alone (default: the best seen)\n"
 	        "  --help          this text\n",
 	        name, about, BENCH_REPEATS_MAX);
 }
@@ -318,6 +358,8 @@ static int option(struct bench *b, char **argv, int left)
 		b->small_pages = true;
 	else if (strcmp(argv[0], "--only") == 0 && left > 1)
 		return b->only = argv[1], 2;
+	else if (strcmp(argv[0], "--adds") == 0 && left > 1)
+		return b->adds_best = strtod(argv[1], NULL), 2;
 	else if (strcmp(argv[0], "--repeats") == 0 && left > 1)
 		return b->repeats = (unsigned)strtoul(argv[1], NULL, 10), 2;
 	else
@@ -356,15 +398,12 @@ bool bench_wanted(const struct bench *b, const char *row)
 
 void bench_init(struct bench *b, int argc, char **argv, const char *name, const char *about)
 {
-	unsigned i;
-
 	memset(b, 0, sizeof(*b));
 	b->name = name;
 	b->pages = "none";
 	options(b, argc, argv, about);
 	calibrate(b);
-	for (i = 0; i < 200; i++)
-		(void)core_quiet(b);
+	calibrate_adds(b);
 	bench_out_head(b, about);
 }
 

@@ -31,8 +31,9 @@ struct bench {
 	double      ns_per_tick;
 	uint64_t    overhead; /* ticks that a pair of bench_ticks() costs itself            */
 	double      adds_best; /* additions per ns, the best seen                           */
-	bool        pieces;       /* the last repeat consisted of pieces                    */
-	bool        pieces_quiet; /* and was quiet                                          */
+	bool        windowed; /* this repeat has marked what must be undisturbed            */
+	bool        disturbed; /* and some of it was not                                     */
+	long        preempted; /* count at the last mark                                     */
 	const char *pages;    /* what backs the largest allocation                          */
 	const char *const *cols;
 	unsigned    ncols;
@@ -62,6 +63,11 @@ int bench_fini(struct bench *b);
 
 /* Is a row of this name wanted (--only)? */
 bool bench_wanted(const struct bench *b, const char *row);
+
+/* Within a repeat: only what lies between the two must be undisturbed, instead of the whole repeat. For work whose
+ * preparation takes long, leaves nothing in the caches that counts, and is not timed. */
+void bench_window_begin(struct bench *b);
+void bench_window_end(struct bench *b);
 
 /* Warm-up, then repeats until enough were quiet. */
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat);

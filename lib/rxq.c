@@ -2,8 +2,8 @@
 /*
  * The pipeline: reap -> merge -> (early) -> GRO -> FIFO -> deliver, and refill beside it.
  *
- * Invariants: nothing is reaped while a finished packet waits for the host, so what waits is bounded; a buffer is lent by
- * the pool exactly while the device has it; every call that lets packets out ends with deliver().
+ * Invariants: nothing is reaped while a finished packet waits for the host, so what waits is bounded; a buffer is
+ * lent by the pool exactly while the device has it; every call that lets packets out ends with deliver().
  */
 #include "queue.h"
 

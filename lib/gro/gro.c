@@ -14,7 +14,8 @@
 /* What the 16-bit counts of a packet can say. */
 #define FRAGS_MAX 65535u
 
-/* The adaptive timer: a flow waits between two and four of its gaps, and as long as an interrupt takes to become a poll. */
+/* The adaptive timer: a flow waits between two and four of its gaps, and as long as an interrupt takes to become a
+ * poll. */
 #define ADAPT_GAPS  4u
 #define ADAPT_EXTRA 2000u /* ns */
 #define ADAPT_UNIT  1024u /* ns: what the first seen list waits; each next one twice as long */
@@ -213,7 +214,8 @@ void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq
 	uint32_t slot;
 
 	set_clock(gro, now);
-	while ((slot = vnrx_flows_oldest(t)) != t->sentinel && add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
+	while ((slot = vnrx_flows_oldest(t)) != t->sentinel &&
+	       add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
 		leave(gro, slot, VNETRX_LEFT_HOLD, q);
 	for (unsigned wait = 0; wait < waits(gro); wait++) {
 		while ((slot = vnrx_flows_quietest(t, wait)) < t->sentinel &&
@@ -286,8 +288,8 @@ static bool place_headers(struct vnetrx_gro *gro, struct vnrx_flow *f, const str
 	return false;
 }
 
-/* The short way compares bytes only: where the device said more about the packet than that its checksum is right, and where
- * the headers are not those of one full segment in one piece, the general way must look at each. */
+/* The short way compares bytes only: where the device said more about the packet than that its checksum is right, and
+ * where the headers are not those of one full segment in one piece, the general way must look at each. */
 static unsigned held_shape(struct vnetrx_gro *gro, const struct vnrx_flow *f, const struct vnrx_seg *seg)
 {
 	uint32_t flags = seg->pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
@@ -336,7 +338,8 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 		vnrx_record_udp(gro, f, seg);
 	else
 		vnrx_record_tcp(gro, f, seg);
-	seg->pkt->nfrags = (uint16_t)(seg->pkt->nfrags - (seg->count - 1u)); /* finish_counts() counts one per segment */
+	/* finish_counts() counts one per segment */
+	seg->pkt->nfrags = (uint16_t)(seg->pkt->nfrags - (seg->count - 1u));
 	seg->pkt->nbufs = (uint16_t)(seg->pkt->nbufs - (seg->count - 1u));
 	f->shape = (uint8_t)held_shape(gro, f, seg);
 	if (f->shape < VNRX_SHAPES)

@@ -96,19 +96,21 @@ static bool holdable(const struct view *v, const struct model_meta *meta, uint32
 		return false;
 	if (meta->gso_size != 0u || (meta->flags & VNETRX_PKT_RSC) != 0u)
 		return false;
-	if (v->cut || v->fragment || v->ip_options || v->trailer || !v->ip_csum_ok)
+	if (v->cut || v->ip.fragment || v->ip.options || v->trailer || !v->ip.csum_ok)
 		return false;
 	if (v->payload_len == 0u || (v->flags & (FR_SYN | FR_RST | FR_URG | FR_ACK)) != FR_ACK)
 		return false;
-	if (v->ip_end - v->l3 > bytes_max)
+	if (v->ip.end - v->ip.l3 > bytes_max)
 		return false;
-	return v->l4_csum_ok || (meta->flags & (VNETRX_PKT_CSUM_OK | VNETRX_PKT_PARTIAL)) != 0u;
+	if ((meta->flags & VNETRX_PKT_PARTIAL) != 0u)
+		return !meta->wrong_start;
+	return v->l4_csum_ok || (meta->flags & VNETRX_PKT_CSUM_OK) != 0u;
 }
 
 static bool same_link(const struct view *a, const struct view *b, const struct model_meta *ma,
                       const struct model_meta *mb)
 {
-	return a->l3 == b->l3 && memcmp(a->bytes, b->bytes, a->l3) == 0 &&
+	return a->ip.l3 == b->ip.l3 && memcmp(a->bytes, b->bytes, a->ip.l3) == 0 &&
 	       (ma->flags & VNETRX_PKT_VLAN) == (mb->flags & VNETRX_PKT_VLAN) && ma->vlan_tci == mb->vlan_tci &&
 	       ma->vlan_proto == mb->vlan_proto && (ma->flags & VNETRX_PKT_MARK) == (mb->flags & VNETRX_PKT_MARK) &&
 	       ma->mark == mb->mark;
@@ -116,14 +118,14 @@ static bool same_link(const struct view *a, const struct view *b, const struct m
 
 static bool same_network(const struct view *a, const struct view *b)
 {
-	const uint8_t *x = a->bytes + a->l3;
-	const uint8_t *y = b->bytes + b->l3;
+	const uint8_t *x = a->bytes + a->ip.l3;
+	const uint8_t *y = b->bytes + b->ip.l3;
 
-	if (!a->v6)
+	if (!a->ip.v6)
 		return x[1] == y[1] && x[8] == y[8] && x[6] / 64u == y[6] / 64u; /* TOS, TTL, DF and reserved flag */
 	if (memcmp(x, y, 4) != 0 || x[7] != y[7])                                /* class and label, hop limit     */
 		return false;
-	return a->l4 - a->l3 == b->l4 - b->l3 && x[6] == y[6] && memcmp(x + 40, y + 40, a->l4 - a->l3 - 40u) == 0;
+	return a->l4 - a->ip.l3 == b->l4 - b->ip.l3 && x[6] == y[6] && memcmp(x + 40, y + 40, a->l4 - a->ip.l3 - 40u) == 0;
 }
 
 static bool same_tcp(const struct view *a, const struct view *b)
@@ -146,10 +148,10 @@ static bool same_tcp(const struct view *a, const struct view *b)
 
 static bool next_id(const struct held *h, const struct view *v)
 {
-	uint16_t first = fr_get16(h->view.bytes + h->view.l3 + 4);
-	uint16_t id = fr_get16(v->bytes + v->l3 + 4);
+	uint16_t first = fr_get16(h->view.bytes + h->view.ip.l3 + 4);
+	uint16_t id = fr_get16(v->bytes + v->ip.l3 + 4);
 
-	if (v->v6)
+	if (v->ip.v6)
 		return true;
 	if (h->n == 1u)
 		return id == first || id == (uint16_t)(first + 1u);
@@ -177,23 +179,23 @@ static bool closes(const struct view *v)
 static bool may_join(const struct model *m, const struct held *h, const struct view *v, const struct model_meta *meta,
                      enum vnetrx_reason *why)
 {
-	*why = VNETRX_LEFT_HOLD;
-	if (m->now >= later(h->first_seen, m->cfg.hold_max_ns))
-		return false;
 	*why = VNETRX_LEFT_NEXT;
 	if (!same_link(&h->view, v, &h->meta, meta) || !same_network(&h->view, v) || !same_tcp(&h->view, v) ||
 	    !next_id(h, v) || !next_in_line(h, v))
 		return false;
 	*why = VNETRX_LEFT_FULL;
-	return h->bytes + v->payload_len <= m->cfg.bytes_max;
+	if (h->bytes + v->payload_len > m->cfg.bytes_max)
+		return false;
+	*why = VNETRX_LEFT_HOLD;
+	return m->now < later(h->first_seen, m->cfg.hold_max_ns);
 }
 
 static void join(struct model *m, unsigned i, unsigned number, const struct view *v)
 {
 	struct held *h = &m->held[i];
 
-	if (h->n == 1u && !v->v6)
-		h->id_fixed = fr_get16(v->bytes + v->l3 + 4) == fr_get16(h->view.bytes + h->view.l3 + 4);
+	if (h->n == 1u && !v->ip.v6)
+		h->id_fixed = fr_get16(v->bytes + v->ip.l3 + 4) == fr_get16(h->view.bytes + h->view.ip.l3 + 4);
 	h->members = must(realloc(h->members, (h->n + 1u) * sizeof(*h->members)));
 	h->members[h->n++] = number;
 	h->payload += v->payload_len;
@@ -227,7 +229,7 @@ static void hold(struct model *m, unsigned number, const struct view *v, const s
 	h->members[0] = number;
 	h->n = 1;
 	h->payload = v->payload_len;
-	h->bytes = v->ip_end - v->l3;
+	h->bytes = v->ip.end - v->ip.l3;
 	h->first_seen = h->last_seen = m->now;
 	h->joined = m->clock;
 }
@@ -237,7 +239,7 @@ static void push_out(struct model *m, const struct view *v)
 {
 	for (unsigned i = 0; i < m->nheld;) {
 		if (view_same_flow(&m->held[i].view, v) ||
-		    (v->kind == VIEW_PAIR && view_same_pair(&m->held[i].view, v)))
+		    view_pair_covers(v, &m->held[i].view))
 			leave(m, i, VNETRX_LEFT_ORDER);
 		else
 			i++;
@@ -251,6 +253,8 @@ void model_receive(struct model *m, unsigned number, const uint8_t *bytes, size_
 	unsigned i = 0;
 	enum vnetrx_reason why;
 
+	if (meta->stamped && meta->stamp < now)
+		now = meta->stamp;
 	m->now = now > m->now ? now : m->now;
 	m->clock++;
 	view_frame(&v, bytes, len);
@@ -314,6 +318,34 @@ uint64_t model_deadline(const struct model *m)
 unsigned model_held(const struct model *m)
 {
 	return m->nheld;
+}
+
+static unsigned index_of(const struct model *m, unsigned first)
+{
+	unsigned i = 0;
+
+	while (i < m->nheld && m->held[i].members[0] != first)
+		i++;
+	return i;
+}
+
+bool model_holds(const struct model *m, unsigned number)
+{
+	return index_of(m, number) < m->nheld;
+}
+
+bool model_force(struct model *m, unsigned first, enum vnetrx_reason reason, bool any)
+{
+	unsigned i = index_of(m, first);
+
+	if (i == m->nheld)
+		return false;
+	for (unsigned k = 0; k < m->nheld && !any; k++) {
+		if (m->held[k].last_seen < m->held[i].last_seen)
+			return false;
+	}
+	leave(m, i, reason);
+	return true;
 }
 
 static int by_first(const void *a, const void *b)

@@ -28,6 +28,9 @@ struct model_meta {
 	uint32_t flags;
 	uint16_t vlan_tci, vlan_proto;
 	uint16_t gso_size;
+	bool     stamped;    /* seen at `stamp` when that is before now */
+	uint64_t stamp;
+	bool     wrong_start; /* PARTIAL, but not of this TCP header */
 	uint32_t mark;
 };
 
@@ -52,6 +55,13 @@ void model_flush(struct model *m);
 /* When the next held packet is due; VNETRX_NEVER = none held. */
 uint64_t model_deadline(const struct model *m);
 unsigned model_held(const struct model *m);
+
+/* What the library may do though the model would not: a packet leaves for a reason that lies in the table. false: it is
+ * not held, or, for EVICTED with `any` false, another has been quiet for longer. */
+bool model_force(struct model *m, unsigned first, enum vnetrx_reason reason, bool any);
+
+/* Is packet `number` held, as the first of its packet? */
+bool model_holds(const struct model *m, unsigned number);
 
 /* Takes what left since the last call, sorted by first member; returns how many. Valid until the next call. */
 unsigned model_take(struct model *m, const struct model_out **out);
