@@ -243,6 +243,17 @@ static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt
 	f->tail = pkt;
 }
 
+/* All of the header that the mask leaves: with timestamps, as most segments, the length is known at compile time. */
+static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
+                                    const struct lane *lane)
+{
+	uint32_t usual = lane->hdr_min + VNRX_TCP_TIMESTAMPS;
+
+	if (lane->fixed && f->hdr_len == usual)
+		return vnrx_masked_equal_known(data, f->hdr, mask, usual);
+	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
+}
+
 /* Proves that the packet is the next full segment of f, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
                              const struct lane *lane)
@@ -252,7 +263,7 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	struct vnrx_links *l = &gro->flows.links[slot];
 
 	if (f->len != pkt->frag_len || f->shape != lane->index ||
-	    !vnrx_masked_equal(data, f->hdr, gro->shape[lane->index].mask, f->hdr_len) || !l4_continues(f, data, lane))
+	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !l4_continues(f, data, lane))
 		return false;
 	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
