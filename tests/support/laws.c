@@ -188,7 +188,7 @@ static const char *broken(struct laws *laws, const char *what, unsigned number)
 	if (number == NONE)
 		snprintf(laws->text, sizeof(laws->text), "%s", what);
 	else
-		snprintf(laws->text, sizeof(laws->text), "%s (packet %u of the input)", what, number);
+		snprintf(laws->text, sizeof(laws->text), "%s (packet %u of the input)", what, number + 1u);
 	return laws->text;
 }
 
