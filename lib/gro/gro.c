@@ -445,6 +445,8 @@ static void measure(struct vnrx_seg *seg)
 	if (seg->payload > pkt->gso_size) {
 		seg->unit = pkt->gso_size;
 		seg->count = vnrx_div(seg->payload + seg->unit - 1u, seg->unit);
+		if (pkt->segs == 0u)
+			pkt->segs = (uint16_t)seg->count;
 		return;
 	}
 	pkt->gso_size = 0; /* no more than one segment: an ordinary packet */

@@ -80,7 +80,7 @@ static void check_out(struct run *r)
 		if ((pkt->flags & VNETRX_PKT_MERGED) == 0u)
 			continue;
 		FUZZ_CHECK(pkt->segs >= 2u && pkt->segs <= r->segs_max);
-		FUZZ_CHECK(pkt->l3_off < pkt->l4_off && pkt->l4_off < pkt->hdr_len && pkt->hdr_len <= pkt->frag_len);
+		FUZZ_CHECK(pkt->l3_off < pkt->l4_off && pkt->l4_off < pkt->hdr_len && pkt->hdr_len <= pkt->len);
 		FUZZ_CHECK(pkt->len - pkt->l3_off <= r->bytes_max);
 		FUZZ_CHECK(pkt->segs == (pkt->len - pkt->hdr_len + pkt->gso_size - 1u) / pkt->gso_size);
 	}
@@ -217,7 +217,7 @@ static void step(struct run *r)
 
 static void *start(struct run *r)
 {
-	struct vnetrx_gro_config cfg = { .hash_key = { 1, fuzz_u8(&r->in) } };
+	struct vnetrx_gro_config cfg = { .hash_key = { 1, fuzz_u8(&r->in) }, .protos = VNETRX_GRO_TCP };
 	size_t size;
 	void *mem;
 	unsigned i;
