@@ -35,10 +35,11 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 	bool none = d->proto == VNRX_PROTO_UDP && udp_csum(seg->hdr, d->l4) == 0u;
 	uint32_t inner_flag = outer ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
 
-	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
+	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) { /* the field has the pseudo-header's sum, which is never 0 */
 		uint32_t offset = d->proto == VNRX_PROTO_TCP ? VNRX_TCP_CSUM : VNRX_UDP_CSUM;
+		bool fits = pkt->csum_start == d->l4 && pkt->csum_offset == offset;
 
-		return pkt->csum_start == d->l4 && pkt->csum_offset == offset && !outer ? VNRX_PASS_NOT : VNRX_PASS_L4_CSUM;
+		return fits && !outer && !none ? VNRX_PASS_NOT : VNRX_PASS_L4_CSUM;
 	}
 	if (none && ((gro->flags & VNETRX_GRO_UDP_ZERO) == 0u || d->ip.version != 4u))
 		return VNRX_PASS_L4_CSUM;

@@ -215,18 +215,24 @@ void gro_rig_put(struct gro_rig *rig, struct vnetrx_pkt *pkt)
 	drain(rig, &out);
 }
 
-void gro_rig_frame(struct gro_rig *rig, const struct frame *f)
+struct vnetrx_pkt *gro_rig_made(struct gro_rig *rig, const struct frame *f, size_t split, uint32_t flags)
 {
 	uint8_t *bytes = malloc(FRAME_MAX);
+	struct vnetrx_pkt *pkt;
+
+	assert_non_null(bytes);
+	pkt = gro_rig_pkt(rig, bytes, frame_build(f, bytes), split, flags);
+	free(bytes);
+	return pkt;
+}
+
+void gro_rig_frame(struct gro_rig *rig, const struct frame *f)
+{
 	const struct frame *outer = f->tunnel != NULL ? &f->tunnel->outer : NULL;
 	bool verified = gro_rig_verified && !f->bad_l4_csum && !f->no_csum && (outer == NULL || !outer->bad_l4_csum);
 	uint32_t flags = VNETRX_PKT_CSUM_OK | (outer != NULL ? VNETRX_PKT_CSUM_INNER : 0u);
-	size_t len;
 
-	assert_non_null(bytes);
-	len = frame_build(f, bytes);
-	gro_rig_put(rig, gro_rig_pkt(rig, bytes, len, 0, verified ? flags : 0u));
-	free(bytes);
+	gro_rig_put(rig, gro_rig_made(rig, f, 0, verified ? flags : 0u));
 }
 
 void gro_rig_next(struct gro_rig *rig, struct frame *f)
@@ -236,6 +242,12 @@ void gro_rig_next(struct gro_rig *rig, struct frame *f)
 	f->id++;
 	if (f->tunnel != NULL)
 		f->tunnel->outer.id++;
+}
+
+void gro_rig_train(struct gro_rig *rig, struct frame *f, unsigned n)
+{
+	for (; n > 0u; n--)
+		gro_rig_next(rig, f);
 }
 
 void gro_rig_protos(struct gro_rig *rig, uint32_t protos)

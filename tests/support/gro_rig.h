@@ -40,11 +40,17 @@ void gro_rig_free(struct gro_rig *rig);
 struct vnetrx_pkt *gro_rig_pkt(struct gro_rig *rig, const uint8_t *bytes, size_t len, size_t split, uint32_t flags);
 void gro_rig_put(struct gro_rig *rig, struct vnetrx_pkt *pkt);
 
+/* The same of a frame. */
+struct vnetrx_pkt *gro_rig_made(struct gro_rig *rig, const struct frame *f, size_t split, uint32_t flags);
+
 /* Builds the frame and puts it in. */
 void gro_rig_frame(struct gro_rig *rig, const struct frame *f);
 
 /* The same, flow f moved on: seq by its payload, ids by one. */
 void gro_rig_next(struct gro_rig *rig, struct frame *f);
+
+/* That n times. */
+void gro_rig_train(struct gro_rig *rig, struct frame *f, unsigned n);
 
 /* vnetrx_gro_set_protos(); nothing may be held by an earlier setting that the new one does not know. */
 void gro_rig_protos(struct gro_rig *rig, uint32_t protos);
