@@ -33,7 +33,7 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 	struct vnetrx_pkt *pkt = seg->pkt;
 	bool outer = d->udp_tunnel != 0u && udp_csum(seg->hdr, d->outer.l4) != 0u;
 	bool none = d->proto == VNRX_PROTO_UDP && udp_csum(seg->hdr, d->l4) == 0u;
-	uint32_t inner_flag = outer ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
+	uint32_t inner_flag = d->udp_tunnel != 0u ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
 
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) { /* the field has the pseudo-header's sum, which is never 0 */
 		uint32_t offset = d->proto == VNRX_PROTO_TCP ? VNRX_TCP_CSUM : VNRX_UDP_CSUM;
@@ -48,11 +48,10 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 			return VNRX_PASS_L4_CSUM;
 		pkt->flags |= inner_flag;
 	}
-	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u) {
-		if (!sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
-			return VNRX_PASS_L4_CSUM;
-		pkt->flags |= VNETRX_PKT_CSUM_OK;
-	}
+	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u && !sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
+		return VNRX_PASS_L4_CSUM;
+	if (d->udp_tunnel != 0u)
+		pkt->flags |= VNETRX_PKT_CSUM_OK; /* also where there is none */
 	return VNRX_PASS_NOT;
 }
 
@@ -321,6 +320,8 @@ void vnrx_layers_csum(struct vnetrx_gro *gro, uint32_t slot, uint32_t l4_len, ui
 		sum = (uint16_t)~vnrx_sum_add(pseudo, l4_sum(f, l4_len));
 		vnrx_put_sum(csum, udp && sum == 0u ? 0xffffu : sum);
 		head->flags = (head->flags & ~VNETRX_PKT_PARTIAL) | VNETRX_PKT_CSUM_OK;
+		if ((f->kind & VNRX_KIND_UDP_TUNNEL) != 0u)
+			head->flags |= VNETRX_PKT_CSUM_INNER;
 	} else {
 		vnrx_put_sum(csum, pseudo);
 		head->flags = (head->flags & ~(VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER)) | VNETRX_PKT_PARTIAL;
