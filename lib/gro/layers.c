@@ -9,7 +9,8 @@
 #include "engine.h"
 #include "record.h"
 
-#define GSO_BASE(type) ((type) & ~(VNETRX_GSO_ECN | VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6))
+#define GSO_TUNNELS    (VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6)
+#define GSO_BASE(type) ((type) & ~(VNETRX_GSO_ECN | GSO_TUNNELS))
 
 /* ---- may it be held ---- */
 
@@ -61,7 +62,10 @@ static bool gso_plain(const struct vnrx_seg *seg)
 	const struct vnrx_dissect *d = &seg->d;
 	unsigned base = GSO_BASE(seg->pkt->gso_type);
 	unsigned wanted = d->ip.version == 6u ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
+	unsigned tunnel = d->outer.version == 0u ? 0u : d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
 
+	if ((seg->pkt->gso_type & GSO_TUNNELS) != tunnel || (tunnel != 0u && d->udp_tunnel == 0u))
+		return false; /* no type says GRE or IP in IP */
 	if (d->proto == VNRX_PROTO_UDP)
 		return base == VNETRX_GSO_UDP_L4;
 	return base == wanted && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) == 0u;
