@@ -78,7 +78,9 @@ static bool unsayable(const struct vnrx_seg *seg)
 
 	if (d->pppoe != 0u || d->outer.version != 0u)
 		return true;
-	return d->proto == VNRX_PROTO_TCP && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
+	if (d->proto == VNRX_PROTO_UDP)
+		return udp_csum(seg->hdr, d->l4) == 0u; /* the header wants it completed */
+	return (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
 }
 
 enum vnrx_pass vnrx_layers_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
