@@ -448,8 +448,7 @@ static void measure(struct vnrx_seg *seg)
 	if (seg->payload > pkt->gso_size) {
 		seg->unit = pkt->gso_size;
 		seg->count = vnrx_div(seg->payload + seg->unit - 1u, seg->unit);
-		if (pkt->segs == 0u)
-			pkt->segs = (uint16_t)seg->count;
+		pkt->segs = (uint16_t)seg->count; /* what the device counted is not believed */
 		return;
 	}
 	pkt->gso_size = 0; /* no more than one segment: an ordinary packet */
