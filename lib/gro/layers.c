@@ -63,7 +63,8 @@ static bool gso_plain(const struct vnrx_seg *seg)
 	const struct vnrx_dissect *d = &seg->d;
 	unsigned base = GSO_BASE(seg->pkt->gso_type);
 	unsigned wanted = d->ip.version == 6u ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
-	unsigned tunnel = d->outer.version == 0u ? 0u : d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
+	unsigned outer = d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
+	unsigned tunnel = d->outer.version == 0u ? 0u : outer;
 
 	if ((seg->pkt->gso_type & GSO_TUNNELS) != tunnel || (tunnel != 0u && d->udp_tunnel == 0u))
 		return false; /* no type says GRE or IP in IP */
