@@ -104,13 +104,12 @@ static bool equal(const uint8_t *a, const uint8_t *b, uint32_t from, uint32_t to
 	return memcmp(a + from, b + from, to - from) == 0;
 }
 
+/* Ids in a packet of several rise. */
 static enum vnrx_differ id_differs(const struct vnrx_id *id, const uint8_t *l3, uint32_t count)
 {
-	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->last);
+	bool rises = id->step == 1u || (id->more == VNRX_ID_OPEN && vnrx_be16(l3 + VNRX_IPV4_ID) != id->next);
 
-	if (id->mode == VNRX_ID_ANY)
-		return VNRX_DIFFER_NOT;
-	if (step < id->step || step > (uint32_t)id->step + id->mode || (count > 1u && step != 1u))
+	if (!vnrx_id_fits(id, l3) || (count > 1u && id->more != VNRX_ID_ANY && !rises))
 		return VNRX_DIFFER_ID;
 	return VNRX_DIFFER_NOT;
 }
@@ -199,25 +198,14 @@ enum vnrx_differ vnrx_layers_differs(const struct vnetrx_gro *gro, uint32_t slot
 	return differs == VNRX_DIFFER_NOT ? meta_differs(f->head, seg->pkt) : differs;
 }
 
-static void id_advance(struct vnrx_id *id, const uint8_t *l3, uint32_t count)
-{
-	uint32_t now = vnrx_be16(l3 + VNRX_IPV4_ID);
-
-	if (id->mode == VNRX_ID_OPEN) {
-		id->step = (uint8_t)((uint16_t)(now - id->last));
-		id->mode = VNRX_ID_SET;
-	}
-	id->last = (uint16_t)(now + (count - 1u));
-}
-
 void vnrx_layers_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 
 	if (d->ip.version == 4u)
-		id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
+		vnrx_id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
 	if (d->outer.version == 4u)
-		id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
+		vnrx_id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
 }
 
 /* ---- it leaves ---- */
@@ -238,7 +226,7 @@ static void ip_finish(uint8_t *l3, unsigned version, uint32_t ip_len)
 
 static bool id_fixed(const struct vnrx_id *id)
 {
-	return id->mode == VNRX_ID_SET && id->step == 0u;
+	return id->more == VNRX_ID_SET && id->step == 0u;
 }
 
 static void outer_finish(const struct vnrx_flow *f, const struct vnrx_links *l, uint32_t end)
