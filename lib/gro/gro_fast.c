@@ -113,6 +113,9 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 
 	if (flags != VNETRX_PKT_CSUM_OK && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
 		return false;
+	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
+	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
+		return false; /* only the tunnel's own checksum was verified */
 	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
 }
 

@@ -10,7 +10,8 @@
 #include "engine.h"
 #include "record.h"
 
-#define GSO_BASE(type) ((type) & ~(VNETRX_GSO_ECN | VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6))
+#define GSO_TUNNELS    (VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6)
+#define GSO_BASE(type) ((type) & ~(VNETRX_GSO_ECN | GSO_TUNNELS))
 
 /* ---- may it be held ---- */
 
@@ -34,14 +35,13 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 	struct vnetrx_pkt *pkt = seg->pkt;
 	bool outer = d->udp_tunnel != 0u && udp_csum(seg->hdr, d->outer.l4) != 0u;
 	bool none = d->proto == VNRX_PROTO_UDP && udp_csum(seg->hdr, d->l4) == 0u;
-	uint32_t inner_flag = outer ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
+	uint32_t inner_flag = d->udp_tunnel != 0u ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
 
-	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
+	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) { /* the field has the pseudo-header's sum, which is never 0 */
 		uint32_t offset = d->proto == VNRX_PROTO_TCP ? VNRX_TCP_CSUM : VNRX_UDP_CSUM;
+		bool fits = pkt->csum_start == d->l4 && pkt->csum_offset == offset;
 
-		if (pkt->csum_start == d->l4 && pkt->csum_offset == offset && !outer)
-			return VNRX_PASS_NOT;
-		return VNRX_PASS_L4_CSUM;
+		return fits && !outer && !none ? VNRX_PASS_NOT : VNRX_PASS_L4_CSUM;
 	}
 	if (none && ((gro->flags & VNETRX_GRO_UDP_ZERO) == 0u || d->ip.version != 4u))
 		return VNRX_PASS_L4_CSUM;
@@ -50,11 +50,10 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 			return VNRX_PASS_L4_CSUM;
 		pkt->flags |= inner_flag;
 	}
-	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u) {
-		if (!sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
-			return VNRX_PASS_L4_CSUM;
-		pkt->flags |= VNETRX_PKT_CSUM_OK;
-	}
+	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u && !sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
+		return VNRX_PASS_L4_CSUM;
+	if (d->udp_tunnel != 0u)
+		pkt->flags |= VNETRX_PKT_CSUM_OK; /* also where there is none */
 	return VNRX_PASS_NOT;
 }
 
@@ -64,7 +63,11 @@ static bool gso_plain(const struct vnrx_seg *seg)
 	const struct vnrx_dissect *d = &seg->d;
 	unsigned base = GSO_BASE(seg->pkt->gso_type);
 	unsigned wanted = d->ip.version == 6u ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
+	unsigned outer = d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
+	unsigned tunnel = d->outer.version == 0u ? 0u : outer;
 
+	if ((seg->pkt->gso_type & GSO_TUNNELS) != tunnel || (tunnel != 0u && d->udp_tunnel == 0u))
+		return false; /* no type says GRE or IP in IP */
 	if (d->proto == VNRX_PROTO_UDP)
 		return base == VNETRX_GSO_UDP_L4;
 	return base == wanted && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) == 0u;
@@ -77,7 +80,9 @@ static bool unsayable(const struct vnrx_seg *seg)
 
 	if (d->pppoe != 0u || d->outer.version != 0u)
 		return true;
-	return d->proto == VNRX_PROTO_TCP && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
+	if (d->proto == VNRX_PROTO_UDP)
+		return udp_csum(seg->hdr, d->l4) == 0u; /* the header wants it completed */
+	return (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
 }
 
 enum vnrx_pass vnrx_layers_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
@@ -313,6 +318,8 @@ void vnrx_layers_csum(struct vnetrx_gro *gro, uint32_t slot, uint32_t l4_len, ui
 		sum = (uint16_t)~vnrx_sum_add(pseudo, l4_sum(f, l4_len));
 		vnrx_put_sum(csum, udp && sum == 0u ? 0xffffu : sum);
 		head->flags = (head->flags & ~VNETRX_PKT_PARTIAL) | VNETRX_PKT_CSUM_OK;
+		if ((f->kind & VNRX_KIND_UDP_TUNNEL) != 0u)
+			head->flags |= VNETRX_PKT_CSUM_INNER;
 	} else {
 		vnrx_put_sum(csum, pseudo);
 		head->flags = (head->flags & ~(VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER)) | VNETRX_PKT_PARTIAL;
