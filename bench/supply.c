@@ -66,8 +66,6 @@ void supply_write_headers(const struct supply *s, struct traffic *t)
 
 void supply_write_pkts(struct supply *s, const struct traffic *t)
 {
-	uint32_t i;
-
 	uint32_t flags = VNETRX_PKT_CSUM_OK | (t->outer_l3 != 0u ? VNETRX_PKT_CSUM_INNER : 0u);
 	uint32_t i;
 
