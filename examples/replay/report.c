@@ -17,26 +17,39 @@ static const char *const reasons[VNETRX_LEFT_NUM] = {
 	[VNETRX_LEFT_FLUSH] = "flush",
 };
 
-/* The id mode of each IP level of a merged packet; IPv6 has no ids. */
-static const char *id_modes(const struct vnetrx_pkt *pkt)
+/* IPv6 has no ids. */
+static const char *id_mode(bool ipv6, bool fixed)
+{
+	return ipv6 ? "null" : fixed ? "\"fixed\"" : "\"rising\"";
+}
+
+/* The id mode of the IP level outside of a tunnel. */
+static const char *outer_mode(const struct vnetrx_pkt *pkt)
+{
+	if ((pkt->flags & VNETRX_PKT_TUNNEL) == 0u)
+		return "";
+	return id_mode((pkt->flags & VNETRX_PKT_OUTER_IPV6) != 0u, (pkt->flags & VNETRX_PKT_OUTER_ID_FIXED) != 0u);
+}
+
+/* And of the innermost; nothing for a packet that needs no cut. */
+static const char *inner_mode(const struct vnetrx_pkt *pkt)
 {
 	if ((pkt->flags & VNETRX_PKT_MERGED) == 0u)
 		return "";
-	if ((pkt->flags & VNETRX_PKT_IPV6) != 0u)
-		return "null";
-	return (pkt->flags & VNETRX_PKT_ID_FIXED) != 0u ? "\"fixed\"" : "\"rising\"";
+	return id_mode((pkt->flags & VNETRX_PKT_IPV6) != 0u, (pkt->flags & VNETRX_PKT_ID_FIXED) != 0u);
 }
 
 bool replay_meta(FILE *file, uint64_t n, const struct vnetrx_pkt *pkt, vnetrx_ns out_ns)
 {
+	const char *outer = outer_mode(pkt);
 	const char *left = pkt->reason < VNETRX_LEFT_NUM ? reasons[pkt->reason] : "?";
 
 	return fprintf(file,
 	               "{\"n\":%" PRIu64 ",\"len\":%" PRIu32 ",\"segs\":%u,\"gso_size\":%u,\"rx_gso_size\":%u,"
-	               "\"id\":[%s],\"frags\":%u,\"bufs\":%u,\"truesize\":%" PRIu32 ",\"first_ns\":%" PRIu64
+	               "\"id\":[%s%s%s],\"frags\":%u,\"bufs\":%u,\"truesize\":%" PRIu32 ",\"first_ns\":%" PRIu64
 	               ",\"last_ns\":%" PRIu64 ",\"out_ns\":%" PRIu64 ",\"left\":\"%s\"}\n",
-	               n, pkt->len, pkt->segs, pkt->gso_size, pkt->rx_gso_size, id_modes(pkt), pkt->nfrags,
-	               pkt->nbufs, pkt->truesize, pkt->seen_first, pkt->seen_last, out_ns, left) > 0;
+	               n, pkt->len, pkt->segs, pkt->gso_size, pkt->rx_gso_size, outer, *outer != '\0' ? "," : "",
+	               inner_mode(pkt), pkt->nfrags, pkt->nbufs, pkt->truesize, pkt->seen_first, pkt->seen_last, out_ns, left) > 0;
 }
 
 static uint64_t counter(const struct vnetrx_rxq_stats *stats, unsigned i)
