@@ -12,8 +12,8 @@
 
 static const char usage[] =
 	"usage: check-capture IN OUT META [--rfc6864]\n"
-	"Checks what vnetrx-replay --meta META IN OUT wrote: that cutting each packet gives back the packets that came, byte\n"
-	"for byte, each once, and that no packet has overtaken one of its flow.\n"
+	"Checks what vnetrx-replay --meta META IN OUT wrote: that cutting each packet gives back the packets that\n"
+	"came, byte for byte, each once, and that no packet has overtaken one of its flow.\n"
 	"\n"
 	"  --rfc6864  ids of IPv4 packets with DF may differ\n"
 	"\n"

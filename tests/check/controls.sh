@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# controls.sh REPLAY CHECK MAKE CAPTURE: check-capture must find what is wrong. Prints TAP. CAPTURE: one TCP connection over
-# IPv4, one direction, full segments; at least 40 packets.
+# controls.sh REPLAY CHECK MAKE CAPTURE: check-capture must find what is wrong. Prints TAP. CAPTURE: one TCP connection
+# over IPv4, one direction, full segments; at least 40 packets.
 set -u
 replay=$1
 check=$2

@@ -74,8 +74,8 @@ static const struct frame *take(struct laws *laws, const struct layout *lay, con
 	}
 	other = flows_leave(laws->flows, lay, data, *index);
 	if (other != FLOWS_NONE) {
-		broken(laws, "order: packet %zu of IN, but packet %zu of the same address pair left before", *index + 1u,
-		       other + 1u);
+		broken(laws, "order: packet %zu of IN, but packet %zu of the same address pair left before",
+		       *index + 1u, other + 1u);
 		return NULL;
 	}
 	return &laws->in.frame[*index];
@@ -213,7 +213,8 @@ static bool same_segment(struct laws *laws, struct merged *m, const struct frame
 	layout_read(&lay, in->data, len);
 	len = layout_unpadded(&lay, len);
 	if (len != m->seg_len)
-		return broken(laws, "%u bytes, but packet %zu of IN, next in its flow, has %u", m->seg_len, index + 1u, len);
+		return broken(laws, "%u bytes, but packet %zu of IN, next in its flow, has %u", m->seg_len, index + 1u,
+		              len);
 	if (lay.payload != m->lay.payload || lay.inner.end != len || lay.first.end != len)
 		return broken(laws, "packet %zu of IN, next in its flow, has other headers", index + 1u);
 	wrong = sums_wrong(&lay, in->data);

@@ -179,7 +179,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!frames_read(&frames, argv[2]) || frames.skip != 0u) {
-		fprintf(stderr, "make-capture: %s: %s\n", argv[2], frames.error[0] != '\0' ? frames.error : "no Ethernet");
+		fprintf(stderr, "make-capture: %s: %s\n", argv[2],
+		        frames.error[0] != '\0' ? frames.error : "no Ethernet");
 		return 2;
 	}
 	fine = argc == 4 ? make_all(argv[1], &frames) : spoil(argv[1], &frames, n, at);
