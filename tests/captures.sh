@@ -180,6 +180,8 @@ bulk=examples/captures/bulk-ipv4.pcap.gz
 through $bulk --poll 0
 limit=$out
 made cooked $bulk "$limit"
+made cooked2 $bulk "$limit"
+made raw $bulk "$limit"
 made vxlan $bulk $((limit + 10))
 made geneve $bulk $((limit + 10))
 made fragments $bulk $((limit + 700))

@@ -8,13 +8,16 @@
 #include "frames.h"
 #include "sums.h"
 
-#define COOKED_HDR 16u
+#define COOKED_HDR  16u
+#define COOKED2_HDR 20u
 
 static const char usage[] =
 	"usage: make-capture KIND IN OUT [N [AT]]\n"
 	"Makes another capture from a capture of Ethernet frames.\n"
 	"\n"
 	"  cooked     the same packets as Linux cooked capture (SLL)\n"
+	"  cooked2    as Linux cooked capture, version 2 (SLL2)\n"
+	"  raw        as raw IP\n"
 	"  alien      the same bytes, said to be of a link type that is not Ethernet, raw IP or cooked (IEEE802_11)\n"
 	"  vxlan      in VXLAN over IPv4, without UDP checksums\n"
 	"  geneve     in GENEVE over IPv6, with UDP checksums\n"
@@ -50,6 +53,27 @@ static void make_cooked(struct frame *f)
 	memcpy(data + 6, f->data + 6, 6u);
 	memcpy(data + 14, f->data + 12, f->len - 12u);
 	replace(f, data, f->len + COOKED_HDR - ETH_HDR);
+}
+
+static void make_cooked2(struct frame *f)
+{
+	uint8_t *data = room(f->len + COOKED2_HDR);
+
+	memcpy(data, f->data + 12, 2u);
+	data[7] = 1; /* interface 1 */
+	data[9] = 1; /* ARPHRD_ETHER */
+	data[11] = 6;
+	memcpy(data + 12, f->data + 6, 6u);
+	memcpy(data + COOKED2_HDR, f->data + ETH_HDR, f->len - ETH_HDR);
+	replace(f, data, f->len + COOKED2_HDR - ETH_HDR);
+}
+
+static void make_raw(struct frame *f)
+{
+	uint8_t *data = room(f->len);
+
+	memcpy(data, f->data + ETH_HDR, f->len - ETH_HDR);
+	replace(f, data, f->len - ETH_HDR);
 }
 
 /* Ethernet and a 20-byte IPv4 or 40-byte IPv6 header, UDP behind it. */
@@ -112,29 +136,32 @@ static void make_fragment(struct frame *f)
 	sums_ipv4(&lay.first, f->data);
 }
 
-/* Each packet is made into another kind; false: no such kind. */
+/* Packet number i is made into another kind; false: no such kind. */
+static bool make_one(const char *kind, struct frame *f, size_t i)
+{
+	if (strcmp(kind, "cooked") == 0)
+		make_cooked(f);
+	else if (strcmp(kind, "cooked2") == 0)
+		make_cooked2(f);
+	else if (strcmp(kind, "raw") == 0)
+		make_raw(f);
+	else if (strcmp(kind, "vxlan") == 0)
+		make_tunnel(f, 4u, (uint32_t)i);
+	else if (strcmp(kind, "geneve") == 0)
+		make_tunnel(f, 6u, (uint32_t)i);
+	else if (strcmp(kind, "fragments") == 0 && i % 10u == 9u)
+		make_fragment(f);
+	else
+		return strcmp(kind, "alien") == 0 || strcmp(kind, "fragments") == 0;
+	return true;
+}
+
 static bool make_all(const char *kind, struct frames *frames)
 {
-	bool known = strcmp(kind, "alien") == 0;
-
-	for (size_t i = 0; i < frames->num; i++) {
-		struct frame *f = &frames->frame[i];
-
-		known = true;
-		if (strcmp(kind, "cooked") == 0)
-			make_cooked(f);
-		else if (strcmp(kind, "vxlan") == 0)
-			make_tunnel(f, 4u, (uint32_t)i);
-		else if (strcmp(kind, "geneve") == 0)
-			make_tunnel(f, 6u, (uint32_t)i);
-		else if (strcmp(kind, "fragments") != 0)
-			known = strcmp(kind, "alien") == 0;
-		else if (i % 10u == 9u)
-			make_fragment(f);
-		if (!known)
-			break;
-	}
-	return known;
+	for (size_t i = 0; i < frames->num; i++)
+		if (frames->frame[i].len < ETH_HDR || !make_one(kind, &frames->frame[i], i))
+			return false;
+	return true;
 }
 
 /* One packet is treated wrongly; false: no such kind, packet or byte. */
@@ -164,7 +191,13 @@ static bool spoil(const char *kind, struct frames *frames, size_t n, size_t at)
 
 static int link_of(const char *kind)
 {
-	return strcmp(kind, "cooked") == 0 ? DLT_LINUX_SLL : strcmp(kind, "alien") == 0 ? DLT_IEEE802_11 : DLT_EN10MB;
+	if (strcmp(kind, "cooked") == 0)
+		return DLT_LINUX_SLL;
+	if (strcmp(kind, "cooked2") == 0)
+		return DLT_LINUX_SLL2;
+	if (strcmp(kind, "raw") == 0)
+		return DLT_RAW;
+	return strcmp(kind, "alien") == 0 ? DLT_IEEE802_11 : DLT_EN10MB;
 }
 
 int main(int argc, char **argv)
