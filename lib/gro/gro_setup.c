@@ -8,6 +8,7 @@
 #define PORT_VXLAN  4789u /* RFC 7348 */
 #define PORT_GPE    4790u /* draft-ietf-nvo3-vxlan-gpe */
 #define PORT_GENEVE 6081u /* RFC 8926 */
+#define BYTES_MAX   524280u /* 8 * 65535: as far as hosts go today */
 #define WAIT_FIRST  6u    /* adaptive: 65 us for the first flow of all */
 
 #define FLAGS_KNOWN \
@@ -27,6 +28,8 @@ static void defaults(struct vnetrx_gro_config *cfg)
 		cfg->flows = 64u;
 	if (cfg->bytes_max == 0u)
 		cfg->bytes_max = 65535u;
+	if ((cfg->flags & VNETRX_GRO_PROFILE_VIRTIO) != 0u && cfg->bytes_max > 65535u && cfg->bytes_max <= BYTES_MAX)
+		cfg->bytes_max = 65535u; /* what a virtio-net header can say */
 	if (cfg->segs_max == 0u)
 		cfg->segs_max = 128u;
 	if (cfg->protos == 0u)
@@ -49,7 +52,7 @@ static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_g
 		return "hash_key: must be random, both words are zero";
 	if (full->flows > VNRX_FLOWS_MAX)
 		return "flows: must be 1..65536";
-	if (full->bytes_max < 1280u || full->bytes_max > 524280u)
+	if (full->bytes_max < 1280u || full->bytes_max > BYTES_MAX)
 		return "bytes_max: must be 1280..524280";
 	if (full->segs_max < 2u || full->segs_max > 65535u)
 		return "segs_max: must be 2..65535";
