@@ -111,7 +111,7 @@ static void a_device_sets_only_its_own_flags(void **state)
 	open_rig(&rig, 0);
 	rig.meta = &meta;
 	pkt = receive(&rig, 1000);
-	assert_int_equal(pkt->flags, 0x7f & ~VNETRX_PKT_PARTIAL);
+	assert_int_equal(pkt->flags, 0xff & ~VNETRX_PKT_PARTIAL);
 	vnetrx_pkt_free(&pkt, 1);
 	rig_close(&rig);
 }

@@ -5,7 +5,7 @@
 
 #include "pool.h"
 
-#define VNRX_META_FLAGS 0x7fu /* the VNETRX_PKT_* that a device may set */
+#define VNRX_META_FLAGS 0xffu /* the VNETRX_PKT_* that a device may set */
 
 /* The written part of a buffer. */
 struct vnrx_piece {
