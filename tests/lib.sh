@@ -103,7 +103,7 @@ test_in()
 	dir=$1
 	shift
 	rm -f "$dir"/meson-logs/testlog*.json
-	meson compile -C "$dir"
+	meson compile -C "$dir" || return # set -e is off in a function that is asked for its result
 	result=0
 	meson test -C "$dir" --no-rebuild --print-errorlogs "$@" || result=$?
 	# With --wrap the log's name ends in the wrapper's.

@@ -40,13 +40,15 @@ port_apt()
 # The cross compilers and whatever they depend on that this machine has not, and the emulators.
 port_tools()
 {
-	if [ ! -f "$tools/complete" ]; then
+	if [ "$(cat "$tools/complete" 2>/dev/null)" != "$port_table" ]; then
 		may_download
 		rm -rf "$tools"
 		mkdir -p "$tools"
 		packages=
+		emulators=
 		while read -r _ deb triplet _; do
 			packages="$packages gcc-$triplet libc6-dev-$deb-cross"
+			emulators="$emulators ./usr/bin/qemu-${triplet%%-*}-static"
 		done <<-END
 			$port_table
 		END
@@ -57,11 +59,10 @@ port_tools()
 		for package in "$cache"/apt-native/archives/*.deb; do
 			dpkg -x "$package" "$tools"
 		done
-		dpkg --fsys-tarfile "$cache"/apt-native/qemu-user-static_*.deb |
-			tar -x -C "$tools" ./usr/bin/qemu-arm-static ./usr/bin/qemu-aarch64-static \
-				./usr/bin/qemu-riscv64-static ./usr/bin/qemu-s390x-static
+		# shellcheck disable=SC2086 # a list of files
+		dpkg --fsys-tarfile "$cache"/apt-native/qemu-user-static_*.deb | tar -x -C "$tools" $emulators
 		rm -rf "$cache/apt-native"
-		touch "$tools/complete"
+		echo "$port_table" >"$tools/complete"
 	fi
 	echo 'ok - compilers and emulators' | counted_lines
 }

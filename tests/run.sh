@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # All tests; installs what they need. `sh tests/run.sh --help` says more.
-# shellcheck disable=SC2086 # $base and $units are lists of words
+# shellcheck disable=SC2086 # $base, $units and $natively are lists of words
 
 usage()
 {
@@ -48,23 +48,24 @@ memcheck='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kin
 
 # What `meson test` may be asked for.
 units='--suite unit --suite fuzz'
+natively="$units --suite script"
 
 on_gcc()
 {
 	CC=gcc configure build/gcc -Dchecks=full
-	test_in build/gcc $units
+	test_in build/gcc $natively
 }
 
 on_clang()
 {
 	CC=clang configure build/clang -Dchecks=full
-	test_in build/clang $units
+	test_in build/clang $natively
 }
 
 on_release()
 {
 	CC=gcc configure build/release --buildtype=release -Doptimization=2
-	test_in build/release $units
+	test_in build/release $natively
 }
 
 # The twins of lib/compiler.h; without atomics, so that only what runs on one thread is tried.
@@ -83,7 +84,7 @@ configure_sanitizers()
 on_sanitizers()
 {
 	configure_sanitizers
-	test_in build/sanitizers $units
+	test_in build/sanitizers $natively
 }
 
 # In the gcc build.

@@ -193,7 +193,8 @@ static void check_apart(const struct buf_rig *rig, uint32_t len, uint32_t align,
 		assert_true(a->len >= len && a->len % align == 0u);
 		assert_int_equal((uintptr_t)a->addr % align, 0);
 		assert_true(a->dma == (uint64_t)(uintptr_t)a->addr + TEST_HOST_DMA);
-		memset((uint8_t *)a->addr - headroom, (int)i, headroom + a->len); /* a sanitizer knows the pages' ends */
+		/* a sanitizer knows where the pages end */
+		memset((uint8_t *)a->addr - headroom, (int)i, headroom + a->len);
 	}
 	for (i = 0; i < rig->lent; i++) {
 		const struct vnetrx_buf *a = &rig->bufs[rig->order[i]];
@@ -253,6 +254,14 @@ static void asking_for_nothing_gives_nothing(void **state)
 	rig_close(&rig);
 }
 
+static void assert_same_buf(const struct vnetrx_buf *a, const struct vnetrx_buf *b)
+{
+	assert_ptr_equal(a->addr, b->addr);
+	assert_int_equal(a->dma, b->dma);
+	assert_int_equal(a->len, b->len);
+	assert_int_equal(a->id, b->id);
+}
+
 static void recycled_buffers_go_out_first_as_they_are(void **state)
 {
 	struct buf_rig rig;
@@ -269,7 +278,7 @@ static void recycled_buffers_go_out_first_as_they_are(void **state)
 	assert_int_equal(rig_pool_stats(&rig).bufs_recycled, 3);
 	assert_int_equal(vnetrx_pool_get(rig.pool, 4096, bufs, 5), 5);
 	for (i = 0; i < 3; i++)
-		assert_memory_equal(&bufs[i], &rig.bufs[ids[i]], sizeof(bufs[i]));
+		assert_same_buf(&bufs[i], &rig.bufs[ids[i]]);
 	assert_int_equal(bufs[3].len, 4096);
 	assert_int_equal(rig_pool_stats(&rig).carved, 8);
 	assert_int_equal(rig_pool_stats(&rig).put_back, 3);

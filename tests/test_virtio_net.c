@@ -144,7 +144,8 @@ static void a_checksum_state_is_handed_on(void **state)
 
 static void a_checksum_to_be_completed_wins_over_a_verified_one(void **state)
 {
-	struct vnetrx_meta meta = good(H(.flags = NEEDS_CSUM | DATA_VALID, .csum_start = 34, .csum_offset = 16), 12, MRG);
+	struct hdr h = H(.flags = NEEDS_CSUM | DATA_VALID, .csum_start = 34, .csum_offset = 16);
+	struct vnetrx_meta meta = good(h, 12, MRG);
 
 	(void)state;
 	assert_int_equal(meta.flags, VNETRX_PKT_PARTIAL);
@@ -211,7 +212,8 @@ static void unknown_types_are_refused(void **state)
 		if (base == VNETRX_GSO_TCPV4 || base == VNETRX_GSO_TCPV6 || base == VNETRX_GSO_UDP || base == 0u ||
 		    base == VNETRX_GSO_UDP_L4)
 			continue;
-		bad(H(.flags = NEEDS_CSUM, .gso_type = base, .gso_size = 1000, .csum_start = 54, .csum_offset = 16), 12, MRG);
+		bad(H(.flags = NEEDS_CSUM, .gso_type = base, .gso_size = 1000, .csum_start = 54, .csum_offset = 16),
+		    12, MRG);
 	}
 }
 
@@ -225,8 +227,8 @@ static void types_that_contradict_other_fields_are_refused(void **state)
 	bad(H(.gso_type = VNETRX_GSO_TCPV4, .gso_size = 0), 12, MRG);
 	bad(H(.gso_type = VNETRX_GSO_TCPV4, .gso_size = 0xffff), 12, MRG);
 	bad(H(.gso_type = VNETRX_GSO_UDP_L4, .gso_size = 1000, .csum_offset = 6), 12, MRG);
-	bad(H(.flags = NEEDS_CSUM, .gso_type = VNETRX_GSO_UDP_L4, .gso_size = 1000, .csum_start = 34, .csum_offset = 16),
-	    12, MRG);
+	bad(H(.flags = NEEDS_CSUM, .gso_type = VNETRX_GSO_UDP_L4, .gso_size = 1000, .csum_start = 34,
+	      .csum_offset = 16), 12, MRG);
 	bad(H(.flags = NEEDS_CSUM, .gso_type = VNETRX_GSO_TCPV4, .gso_size = 1000, .csum_start = 34, .csum_offset = 6),
 	    12, MRG);
 }
@@ -252,7 +254,8 @@ static void rsc_info_excludes_what_shares_its_fields(void **state)
 	uint32_t rsc = MRG | VNETRX_VIRTIO_RSC_EXT;
 
 	(void)state;
-	bad(H(.flags = RSC_INFO | NEEDS_CSUM, .gso_type = VNETRX_GSO_TCPV4, .csum_start = 34, .csum_offset = 16), 12, rsc);
+	bad(H(.flags = RSC_INFO | NEEDS_CSUM, .gso_type = VNETRX_GSO_TCPV4, .csum_start = 34, .csum_offset = 16),
+	    12, rsc);
 	bad(H(.flags = RSC_INFO, .gso_type = VNETRX_GSO_NONE, .csum_start = 2), 12, rsc);
 	bad(H(.flags = RSC_INFO, .gso_type = VNETRX_GSO_UDP, .csum_start = 2), 12, rsc);
 	bad(H(.flags = RSC_INFO, .gso_type = VNETRX_GSO_TCPV4, .csum_start = 2), 12, MRG);

@@ -85,9 +85,9 @@ struct vnetrx_pool {
 	int                 is_short;  /* VNRX_SHORT_*                                        */
 };
 
-/* Says whether the queue waits for something to come back: the next packet that is freed then wakes the host, once. Does
- * vnetrx_pool_get() lack a run it says so itself, and then only a free that empties a run wakes. After setting it, look
- * at the return list once more: vnetrx_pool_collect(). */
+/* Says whether the queue waits for something to come back: the next packet that is freed then wakes the host, once.
+ * When vnetrx_pool_get() lacks a run it says so itself, and then only a free that empties a run wakes. After setting
+ * it, look at the return list once more: vnetrx_pool_collect(). */
 void vnrx_pool_set_short(struct vnetrx_pool *pool, bool is_short);
 
 /* The same with one of VNRX_SHORT_*. */

@@ -161,7 +161,8 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
 	enum vnrx_pass why = vnrx_dissect_ip(frame, l3, version, &inner);
 
 	if (inner.version == 0u)
-		return l3 + (version == 4u ? VNRX_IPV4_HDR : VNRX_IPV6_HDR) > frame->avail ? VNRX_PASS_CUT : VNRX_PASS_TUNNEL;
+		return l3 + (version == 4u ? VNRX_IPV4_HDR : VNRX_IPV6_HDR) > frame->avail ? VNRX_PASS_CUT :
+		                                                                            VNRX_PASS_TUNNEL;
 	if (why != VNRX_PASS_NOT)
 		refuse(d, why);
 	d->udp_tunnel = d->ip.proto == VNRX_PROTO_UDP;
@@ -179,8 +180,8 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
 	return VNRX_PASS_NOT;
 }
 
-/* What follows the first network header. A tunnel whose inside is known to be no IP is a packet of the outer flow; of one
- * whose inside is not at hand only the addresses are known, so that nothing in tunnels between them is overtaken. */
+/* What follows the first network header. A tunnel whose inside is known to be no IP is a packet of the outer flow; of
+ * one whose inside is not at hand only the addresses are known, so that nothing in tunnels between them is overtaken. */
 static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
 {
 	struct vnrx_frame frame = *whole;

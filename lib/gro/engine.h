@@ -85,8 +85,8 @@ enum vnrx_differ {
 
 /* ---- layers.c: everything below the transport header ---- */
 
-/* May the packet be held, as far as tunnels, device-merged segments and checksums say? Verifies checksums when the device
- * did not, and marks the packet. */
+/* May the packet be held, as far as tunnels, device-merged segments and checksums say? Verifies checksums when the
+ * device did not, and marks the packet. */
 enum vnrx_pass vnrx_layers_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg);
 
 /* Are all headers below the transport header such that a cut gives both packets back? */
@@ -128,18 +128,37 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
 
 /* ---- gro_fast.c: the short way ---- */
 
-/* Joins, holds or passes packets from pkts[i] on as long as each is as plain as the guessed shape says; returns the index of
- * the first that is not. */
+/* Joins, holds or passes packets from pkts[i] on as long as each is as plain as the guessed shape says; returns the
+ * index of the first that is not. */
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
 
-/* ---- gro.c ---- */
+/* ---- gro_time.c ---- */
+
+/* Time only goes forward; each step is a tick, in which a flow is touched once. */
+static inline void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
+{
+	if (now > gro->clock) {
+		gro->clock = now;
+		gro->tick++;
+	}
+}
 
 /* First join of a tick: false when the packet has been held for too long to take more. */
 bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now);
 
+/* ---- gro_out.c ---- */
+
+/* A held packet leaves. */
+void vnrx_gro_leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q);
+
 /* A packet that is never held leaves; everything it must not overtake has left. */
 void vnrx_gro_pass(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned why, struct vnetrx_pktq *q);
+
+/* The same, and what it must not overtake goes first. */
+void vnrx_gro_pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why, struct vnetrx_pktq *q);
+
+/* ---- what every part asks ---- */
 
 /* The first network header. */
 static inline uint32_t vnrx_first_l3(const struct vnrx_dissect *d)
@@ -151,7 +170,8 @@ static inline uint32_t vnrx_first_l3(const struct vnrx_dissect *d)
  * field too. */
 static inline uint32_t vnrx_bytes_max(const struct vnetrx_gro *gro, const struct vnrx_dissect *d)
 {
-	uint32_t most = d->pppoe != 0u ? 65533u : d->proto == VNRX_PROTO_UDP || d->outer.version != 0u ? 65535u : UINT32_MAX;
+	bool small = d->proto == VNRX_PROTO_UDP || d->outer.version != 0u;
+	uint32_t most = d->pppoe != 0u ? 65533u : small ? 65535u : UINT32_MAX;
 
 	return gro->bytes_max < most ? gro->bytes_max : most;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way of the common packet: a full segment, verified, in one piece, that continues a held packet or opens one in
- * a free place.
+ * The short way of the common packet: a full segment, verified, in one piece, that continues a held packet or opens
+ * one in a free place.
  *
  * It guesses that the frame has the shape of the one before and lets one masked compare with the held packet's header
  * prove it: same length, same bytes but for ids, sequence number and checksums, therefore the same headers at the same
- * offsets, the same flow, options, window and flags. What is left is arithmetic on sequence number and ids, and the IPv4
- * header checksums: with all other words equal, id + checksum must add up to the same.
+ * offsets, the same flow, options, window and flags. What is left is arithmetic on sequence number and ids, and the
+ * IPv4 header checksums: with all other words equal, id + checksum must add up to the same.
  *
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
@@ -21,7 +21,7 @@ struct lane {
 	uint32_t l3;
 	uint32_t l4;
 	uint32_t addrs;    /* offset of the bytes that tell a flow from the one before */
-	uint32_t key_len;  /* their number, a multiple of 4                            */
+	uint32_t key_len;  /* their number, 8 * n + 4                                   */
 	uint32_t hdr_min;
 	uint32_t outer_l3;
 	uint32_t outer_l4;
@@ -76,7 +76,8 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 
 	if (flags != VNETRX_PKT_CSUM_OK && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
 		return false;
-	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u && (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
+	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
+	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
 		return false; /* only the tunnel's own checksum was verified */
 	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
 }
@@ -85,11 +86,13 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 
 static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t len)
 {
-	uint64_t differs = vnrx_load32(a + len - 4u) ^ vnrx_load32(b + len - 4u);
+	uint32_t off = 0;
 
-	for (uint32_t off = 0; off + 8u <= len; off += 8u)
-		differs |= vnrx_load64(a + off) ^ vnrx_load64(b + off);
-	return differs == 0u;
+	for (; off + 8u <= len; off += 8u) {
+		if (vnrx_load64(a + off) != vnrx_load64(b + off))
+			return false;
+	}
+	return vnrx_load32(a + off) == vnrx_load32(b + off);
 }
 
 /* Where a frame's hash points. */
@@ -106,7 +109,8 @@ static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8
 	p.addrs = vnrx_hash_addrs(t, data + lane->l3, is_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
 	if (is_tunnel(lane))
 		p.addrs += vnrx_hash_addrs(t, data + lane->outer_l3, is_outer_v4(lane) ? 4u : 6u, VNRX_KEY_OUTER);
-	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4), is_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
+	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4),
+	                        is_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
 	p.set = vnrx_hash_set(t, p.hash);
 	return p;
 }
@@ -164,11 +168,12 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 	uint32_t len = pkt->frag_len;
 	uint32_t hdr_len = plain_segment(pkt->data, len, lane);
 	struct vnrx_hash hash = { p->hash, vnrx_hash_pair(t, p->addrs), VNRX_FLOW_NONE };
-	struct vnrx_seg seg = { .pkt = pkt, .hdr = pkt->data, .payload = len - hdr_len, .unit = len - hdr_len, .count = 1 };
+	uint32_t payload = len - hdr_len;
+	struct vnrx_seg seg = { .pkt = pkt, .hdr = pkt->data, .payload = payload, .unit = payload, .count = 1 };
 	struct vnrx_flow *f;
 	uint32_t slot;
 
-	if (hdr_len == 0u || free_ways == 0u || !wanted(gro, len, lane->l3, len - hdr_len))
+	if (hdr_len == 0u || free_ways == 0u || !wanted(gro, len, lane->l3, payload))
 		return NULL;
 	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways & (0u - free_ways));
 	f = &t->flow[slot];
@@ -189,34 +194,23 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 
 /* ---- one more segment ---- */
 
-/* IPv4 id and header checksum of a segment whose other header words are equal. */
+/* IPv4 id and header checksum of a segment whose other header words are equal. Sums that differ by 0xffff are the same
+ * ones-complement number. */
 static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *l3)
 {
-	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - held->last);
+	uint32_t over = (uint32_t)vnrx_load16(l3 + VNRX_IPV4_ID) + vnrx_load16(l3 + VNRX_IPV4_CSUM) - held->csum;
 
-	if (held->mode != VNRX_ID_ANY && (step < held->step || step > (uint32_t)held->step + held->mode))
-		return false;
-	return vnrx_sum_add(vnrx_load16(l3 + VNRX_IPV4_ID), vnrx_load16(l3 + VNRX_IPV4_CSUM)) == held->csum;
-}
-
-static VNRX_INLINE void id_advance(struct vnrx_id *held, const uint8_t *l3)
-{
-	uint32_t id = vnrx_be16(l3 + VNRX_IPV4_ID);
-
-	if (held->mode == VNRX_ID_OPEN) {
-		held->step = (uint8_t)((uint16_t)(id - held->last));
-		held->mode = VNRX_ID_SET;
-	}
-	held->last = (uint16_t)id;
+	return vnrx_id_fits(held, l3) && (over == 0u || over == 0xffffu);
 }
 
 /* What the compare leaves open: does the transport header go on? */
 static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct lane *lane)
 {
 	if (is_udp(lane)) {
+		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
 		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
 
-		return f->next_seq <= f->fast_max && (csum == 0u) == (vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM) == 0u);
+		return f->next_seq <= f->fast_max && (csum == 0u) == (held == 0u);
 	}
 	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq && f->next_seq - f->first_seq <= f->fast_max;
 }
@@ -242,6 +236,17 @@ static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt
 	f->tail = pkt;
 }
 
+/* All of the header that the mask leaves: with timestamps, as most segments, the length is known at compile time. */
+static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
+                                    const struct lane *lane)
+{
+	uint32_t usual = lane->hdr_min + VNRX_TCP_TIMESTAMPS;
+
+	if (lane->fixed && f->hdr_len == usual)
+		return vnrx_masked_equal_known(data, f->hdr, mask, usual);
+	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
+}
+
 /* Proves that the packet is the next full segment of f, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
                              const struct lane *lane)
@@ -251,7 +256,7 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	struct vnrx_links *l = &gro->flows.links[slot];
 
 	if (f->len != pkt->frag_len || f->shape != lane->index ||
-	    !vnrx_masked_equal(data, f->hdr, gro->shape[lane->index].mask, f->hdr_len) || !l4_continues(f, data, lane))
+	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !l4_continues(f, data, lane))
 		return false;
 	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
@@ -260,9 +265,9 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
 		return false;
 	if (!is_v6(lane))
-		id_advance(&f->id, data + lane->l3);
+		vnrx_id_advance(&f->id, data + lane->l3, 1u);
 	if (is_outer_v4(lane))
-		id_advance(&l->outer_id, data + lane->outer_l3);
+		vnrx_id_advance(&l->outer_id, data + lane->outer_l3, 1u);
 	link_segment(f, pkt);
 	return true;
 }
@@ -308,8 +313,10 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 54u + 4u * (tags), .addrs = 22u + 4u * (tags), .key_len = 36u, \
 	                .hdr_min = 74u + 4u * (tags), .index = 3u + (tags), .kind = VNRX_KIND_IPV6, .fixed = true })
 
-/* A shape that was taken up. The ports and the end of the address before them tell flows apart; the compare does the rest. */
-static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned index)
+/* A shape that was taken up. The ports and the end of the address before them tell flows apart; the compare does the
+ * rest. */
+static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                          unsigned index)
 {
 	const struct vnrx_shape *s = &gro->shape[index];
 	struct lane lane = {
@@ -327,8 +334,8 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
 	return run(gro, pkts, i, n, lane);
 }
 
-/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP fragments, and
- * not to the port of a tunnel. */
+/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP
+ * fragments, and not to the port of a tunnel. */
 static bool plain_udp(const struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt)
 {
 	const uint8_t *data = pkt->data;

@@ -2,7 +2,8 @@
 /*
  * Everything below the transport header: what must be equal, what goes on, what is written when a packet leaves.
  *
- * Every header bit must be equal but for those that a cut recomputes (lengths, checksums) or continues (IPv4 ids). Headers
+ * Every header bit must be equal but for those that a cut recomputes (lengths, checksums) or continues (IPv4 ids).
+ * Headers
  * are compared with the held packet's own in its buffer, not with a copy: a device that changes them there spoils the
  * content of its own packet, and nothing else, because every length and offset comes from the record.
  */
@@ -62,7 +63,8 @@ static bool gso_plain(const struct vnrx_seg *seg)
 	const struct vnrx_dissect *d = &seg->d;
 	unsigned base = GSO_BASE(seg->pkt->gso_type);
 	unsigned wanted = d->ip.version == 6u ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
-	unsigned tunnel = d->outer.version == 0u ? 0u : d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
+	unsigned outer = d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
+	unsigned tunnel = d->outer.version == 0u ? 0u : outer;
 
 	if ((seg->pkt->gso_type & GSO_TUNNELS) != tunnel || (tunnel != 0u && d->udp_tunnel == 0u))
 		return false; /* no type says GRE or IP in IP */
@@ -102,13 +104,12 @@ static bool equal(const uint8_t *a, const uint8_t *b, uint32_t from, uint32_t to
 	return memcmp(a + from, b + from, to - from) == 0;
 }
 
+/* Ids in a packet of several rise. */
 static enum vnrx_differ id_differs(const struct vnrx_id *id, const uint8_t *l3, uint32_t count)
 {
-	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->last);
+	bool rises = id->step == 1u || (id->more == VNRX_ID_OPEN && vnrx_be16(l3 + VNRX_IPV4_ID) != id->next);
 
-	if (id->mode == VNRX_ID_ANY)
-		return VNRX_DIFFER_NOT;
-	if (step < id->step || step > (uint32_t)id->step + id->mode || (count > 1u && step != 1u))
+	if (!vnrx_id_fits(id, l3) || (count > 1u && id->more != VNRX_ID_ANY && !rises))
 		return VNRX_DIFFER_ID;
 	return VNRX_DIFFER_NOT;
 }
@@ -130,7 +131,8 @@ static enum vnrx_differ ip_differs(const uint8_t *held, const uint8_t *hdr, cons
 }
 
 /* From the outer network header to the inner one. */
-static enum vnrx_differ tunnel_differs(const struct vnrx_flow *f, const struct vnrx_links *l, const struct vnrx_seg *seg)
+static enum vnrx_differ tunnel_differs(const struct vnrx_flow *f, const struct vnrx_links *l,
+                                       const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 	uint32_t l4 = d->outer.l4;
@@ -196,25 +198,14 @@ enum vnrx_differ vnrx_layers_differs(const struct vnetrx_gro *gro, uint32_t slot
 	return differs == VNRX_DIFFER_NOT ? meta_differs(f->head, seg->pkt) : differs;
 }
 
-static void id_advance(struct vnrx_id *id, const uint8_t *l3, uint32_t count)
-{
-	uint32_t now = vnrx_be16(l3 + VNRX_IPV4_ID);
-
-	if (id->mode == VNRX_ID_OPEN) {
-		id->step = (uint8_t)((uint16_t)(now - id->last));
-		id->mode = VNRX_ID_SET;
-	}
-	id->last = (uint16_t)(now + (count - 1u));
-}
-
 void vnrx_layers_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 
 	if (d->ip.version == 4u)
-		id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
+		vnrx_id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
 	if (d->outer.version == 4u)
-		id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
+		vnrx_id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
 }
 
 /* ---- it leaves ---- */
@@ -235,7 +226,7 @@ static void ip_finish(uint8_t *l3, unsigned version, uint32_t ip_len)
 
 static bool id_fixed(const struct vnrx_id *id)
 {
-	return id->mode == VNRX_ID_SET && id->step == 0u;
+	return id->more == VNRX_ID_SET && id->step == 0u;
 }
 
 static void outer_finish(const struct vnrx_flow *f, const struct vnrx_links *l, uint32_t end)
@@ -280,8 +271,8 @@ void vnrx_layers_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
 		vnrx_put_be16(f->hdr + first_l3 - 4u, end - first_l3 + 2u);
 }
 
-/* The outer UDP checksum, if there is one. `rest` is the sum of everything from the inner transport header on, as it will
- * be when its checksum is complete. */
+/* The outer UDP checksum, if there is one. `rest` is the sum of everything from the inner transport header on, as it
+ * will be when its checksum is complete. */
 static void outer_csum(const struct vnrx_flow *f, const struct vnrx_links *l, uint16_t rest)
 {
 	uint8_t *udp = f->hdr + l->outer_l4;
@@ -291,7 +282,8 @@ static void outer_csum(const struct vnrx_flow *f, const struct vnrx_links *l, ui
 	if ((f->kind & VNRX_KIND_UDP_TUNNEL) == 0u || vnrx_load16(udp + VNRX_UDP_CSUM) == 0u)
 		return;
 	vnrx_put_sum(udp + VNRX_UDP_CSUM, 0);
-	sum = vnrx_sum_pseudo(f->hdr + l->outer_l3, (f->kind & VNRX_KIND_OUTER_IPV6) != 0u ? 6u : 4u, VNRX_PROTO_UDP, len);
+	sum = vnrx_sum_pseudo(f->hdr + l->outer_l3, (f->kind & VNRX_KIND_OUTER_IPV6) != 0u ? 6u : 4u,
+	                      VNRX_PROTO_UDP, len);
 	sum = vnrx_sum_add(sum, vnrx_sum(udp, (uint32_t)f->l4 - l->outer_l4));
 	sum = (uint16_t)~vnrx_sum_add(sum, ((uint32_t)f->l4 - l->outer_l4) % 2u == 0u ? rest : vnrx_sum_swap(rest));
 	vnrx_put_sum(udp + VNRX_UDP_CSUM, sum != 0u ? sum : 0xffffu); /* 0 would say that there is none (RFC 768) */
