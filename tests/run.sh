@@ -8,8 +8,8 @@ usage()
 	cat <<'END'
 sh tests/run.sh [SUITE] [--no-install]
 
-(none)        unit tests with gcc and clang, in a release build, under Valgrind, with sanitizers; the corpora
-              of the fuzzers; hygiene checks
+(none)        unit tests with gcc and clang, in a release build, under Valgrind, with sanitizers, without compiler
+              extensions; the corpora of the fuzzers; hygiene checks
 quick         builds and runs the unit tests with gcc only
 laws          random streams against the model and the laws, hostile devices: many more than by default
 ports         unit tests on armhf, aarch64 and s390x (big-endian) in emulation; symbols there and on riscv64
@@ -66,6 +66,13 @@ on_release()
 {
 	CC=gcc configure build/release --buildtype=release -Doptimization=2
 	test_in build/release $natively
+}
+
+# The twins of lib/compiler.h; without atomics, so that only what runs on one thread is tried.
+on_portable()
+{
+	CC=gcc configure build/portable -Dc_args=-DVNRX_PORTABLE -Dchecks=full -Dexamples=false -Dbenches=false
+	test_in build/portable --suite engine
 }
 
 configure_sanitizers()
@@ -194,7 +201,7 @@ run_all()
 {
 	with $base valgrind g++ universal-ctags binutils && with_clang || return
 	echo "Two stages run at a time; logs are in $logs."
-	in_turn sanitizers gcc clang release pool-debug valgrind $(hygiene_names)
+	in_turn sanitizers gcc clang release pool-debug valgrind portable $(hygiene_names)
 }
 
 run_quick()
