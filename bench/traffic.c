@@ -16,6 +16,10 @@ static const uint8_t headers[TRAFFIC_HDR] = {
 #define OFF_IP_SRC  26u
 #define OFF_SPORT   34u
 #define OFF_SEQ     38u
+#define OFF_FLAGS   47u
+#define PSH         0x08u
+#define FIRST_PORT  1024u
+#define FLOW_SEQ    1000003u /* between the first sequence numbers of neighbours */
 
 /* Ones-complement sum of the fixed words: 4500 05dc 4000 4006 0a00 0a80 0001 */
 #define FIXED_SUM (0x4500u + 0x05dcu + 0x4000u + 0x4006u + 0x0a00u + 0x0a80u + 0x0001u)
@@ -55,20 +59,45 @@ static uint32_t next_flow(struct traffic *t)
 	return t->rnd % t->flows;
 }
 
-void traffic_write(struct traffic *t, uint8_t *frame)
+void traffic_segment(uint8_t *frame, uint32_t flow, uint32_t nth)
 {
-	uint32_t flow = next_flow(t);
-	uint32_t nth = t->sent[flow]++;
-	uint32_t seq = flow * 1000003u + nth * TRAFFIC_PAYLOAD;
+	uint32_t seq = flow * FLOW_SEQ + nth * TRAFFIC_PAYLOAD;
 	uint32_t sum = FIXED_SUM + (nth & 0xffffu) + flow;
 
 	memcpy(frame, headers, sizeof(headers));
 	put16(frame + OFF_IP_ID, nth);
 	put16(frame + OFF_IP_SRC + 2, flow);
-	put16(frame + OFF_SPORT, 1024u + flow);
+	put16(frame + OFF_SPORT, FIRST_PORT + flow);
 	put16(frame + OFF_SEQ, seq >> 16);
 	put16(frame + OFF_SEQ + 2, seq);
 	while (sum > 0xffffu)
 		sum = (sum & 0xffffu) + (sum >> 16);
 	put16(frame + OFF_IP_CSUM, ~sum);
+}
+
+void traffic_write(struct traffic *t, uint8_t *frame)
+{
+	uint32_t flow = next_flow(t);
+
+	traffic_segment(frame, flow, t->sent[flow]++);
+}
+
+void traffic_push(uint8_t *frame)
+{
+	frame[OFF_FLAGS] |= PSH;
+}
+
+static uint32_t get16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+struct traffic_id traffic_read(const uint8_t *frame)
+{
+	struct traffic_id id = { .flow = get16(frame + OFF_SPORT) - FIRST_PORT };
+	uint32_t seq = get16(frame + OFF_SEQ) << 16 | get16(frame + OFF_SEQ + 2);
+
+	id.nth = (seq - id.flow * FLOW_SEQ) / TRAFFIC_PAYLOAD;
+	id.push = (frame[OFF_FLAGS] & PSH) != 0;
+	return id;
 }

@@ -10,6 +10,7 @@
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TRAFFIC_HDR       66u   /* Ethernet 14, IPv4 20, TCP 20 and 12 of options */
@@ -34,5 +35,20 @@ void traffic_init(struct traffic *t, enum traffic_pattern pattern, uint32_t flow
 
 /* Writes the headers of the next packet of the stream (TRAFFIC_HDR bytes). */
 void traffic_write(struct traffic *t, uint8_t *frame);
+
+/* The headers of the nth packet of a flow. */
+void traffic_segment(uint8_t *frame, uint32_t flow, uint32_t nth);
+
+/* PSH, which the headers of traffic_segment() do not have. */
+void traffic_push(uint8_t *frame);
+
+/* Which packet of which flow a frame begins with, and whether it has PSH. */
+struct traffic_id {
+	uint32_t flow;
+	uint32_t nth;
+	bool     push;
+};
+
+struct traffic_id traffic_read(const uint8_t *frame);
 
 #endif
