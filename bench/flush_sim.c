@@ -21,11 +21,12 @@
 /* A packet on its way. */
 struct arrival {
 	vnetrx_ns at;
-	vnetrx_ns seen;   /* when it counts as seen */
+	vnetrx_ns taken;  /* when the call began that took it */
+	vnetrx_ns seen;   /* when it counts as seen           */
 	uint32_t  flow;
 	uint32_t  nth;
-	uint32_t  gap;    /* of its train           */
-	uint32_t  call;   /* that took it           */
+	uint32_t  gap;    /* of its train                     */
+	uint32_t  call;   /* that took it                     */
 	bool      tail;
 	bool      push;
 };
@@ -110,7 +111,7 @@ static uint32_t next_flow(struct wire *w, unsigned kind)
 	uint32_t at = w->at[kind]++ % w->kinds[kind];
 	uint32_t i, t;
 
-	if (at == 0u)
+	if (at == 0u && w->c->shuffled)
 		shuffle(w, kind);
 	for (i = at; i + 1u < w->kinds[kind] && w->active[order[i]]; i++)
 		;
@@ -225,6 +226,7 @@ static void take(struct queue *q, struct vnetrx_done *done)
 	if (a->push)
 		traffic_push(addr + sizeof(hdr));
 	a->call = q->call;
+	a->taken = q->call_now;
 	a->seen = q->c->stamped ? a->at : q->call_now;
 	*done = (struct vnetrx_done){ .id = buf->id, .len = sizeof(hdr) + TRAFFIC_FRAME };
 	q->core += FLUSH_WORK_NS;
@@ -306,6 +308,7 @@ static void note(struct queue *q, const struct vnetrx_pkt *pkt)
 	const struct arrival *first = &q->arrivals[q->of_flow[id.flow][id.nth]];
 	const struct arrival *last = &q->arrivals[q->of_flow[id.flow][id.nth + pkt->segs - 1u]];
 	vnetrx_ns wait = q->core - last->seen;
+	int64_t beyond = (int64_t)(q->core - (last->at > last->taken ? last->at : last->taken)) - 4 * (int64_t)last->gap;
 
 	r->pkts++;
 	r->segs += pkt->segs;
@@ -313,14 +316,16 @@ static void note(struct queue *q, const struct vnetrx_pkt *pkt)
 		bench_die("PSH came or went");
 	if (id.push && last->call != q->call)
 		r->push_held++;
+	if (id.push)
+		longest(&r->push_max, q->core - last->at);
 	longest(&r->quiet_max, wait);
 	longest(&r->hold_max, q->core - first->seen);
 	longest(&r->late_max, q->core - first->at);
 	if (!last->tail || last->push)
 		return;
 	r->tails++;
-	if ((int64_t)wait - 4 * (int64_t)last->gap > r->tail_max)
-		r->tail_max = (int64_t)wait - 4 * (int64_t)last->gap;
+	if (beyond > r->tail_max)
+		r->tail_max = beyond;
 }
 
 static unsigned deliver(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
@@ -344,23 +349,29 @@ static void end(struct queue *q)
 	longest(&q->r->poll_max, q->core - q->call_now);
 }
 
-static void interrupt(struct queue *q)
+/* Interrupts are off: polls until the card has no more, and turns them on. */
+static void polls(struct queue *q, unsigned taken)
 {
-	bool sleep;
+	vnetrx_ns since = taken == FLUSH_BUDGET ? q->core : q->call_now;
+	bool sleep = false;
 
-	q->irq_at = VNETRX_NEVER;
-	do {
-		unsigned taken;
-
-		do {
+	while (!sleep) {
+		for (; taken == FLUSH_BUDGET; end(q)) {
 			begin(q);
 			taken = vnetrx_rxq_poll(q->rxq, FLUSH_BUDGET, q->core);
-			end(q);
-		} while (taken == FLUSH_BUDGET);
+		}
 		begin(q);
 		sleep = vnetrx_rxq_complete(q->rxq, q->core);
 		end(q);
-	} while (!sleep);
+		taken = FLUSH_BUDGET;
+	}
+	longest(&q->r->busy_max, q->core - since);
+}
+
+static void interrupt(struct queue *q)
+{
+	q->irq_at = VNETRX_NEVER;
+	polls(q, FLUSH_BUDGET);
 }
 
 static void timer(struct queue *q)
@@ -374,6 +385,7 @@ static void timer(struct queue *q)
 	end(q);
 	if (taken == 0u && vnetrx_rxq_deadline(q->rxq) == due)
 		bench_die("the timer did nothing");
+	polls(q, taken);
 }
 
 static void live(struct queue *q)

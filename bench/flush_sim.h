@@ -27,21 +27,25 @@ struct flush_case {
 	uint32_t  trains;   /* on the wire at once, a packet of each in turn                            */
 	uint32_t  slow;     /* further trains that share every second slot; flows are then of two kinds */
 	uint32_t  jitter;   /* each packet arrives late by up to so many percent of a slot              */
+	bool      shuffled; /* flows take turns in random order, else in their own                      */
 	bool      stamped;  /* the card stamps packets                                                  */
 	bool      adaptive;
 	bool      rearm;    /* the card holds its interrupt until no packet came for timeout_ns         */
 	vnetrx_ns timeout_ns;
 };
 
-/* Waits are from when a packet's segment counts as seen: its timestamp, or the time of the call that took it. */
+/* Waits are from when a packet's segment counts as seen: its timestamp, or the time of the call that took it. A tail waits
+ * from when that call began, or from its arrival if it came during the call. */
 struct flush_result {
 	uint64_t  pkts;        /* delivered                                                  */
 	uint64_t  segs;        /* in them                                                    */
 	uint64_t  push_held;   /* packets with PSH that did not leave in the call they came  */
+	vnetrx_ns push_max;    /* longest time from the arrival of a segment with PSH to its delivery */
 	vnetrx_ns quiet_max;   /* longest wait of a last segment                             */
 	vnetrx_ns hold_max;    /* of a first one                                             */
 	vnetrx_ns poll_max;    /* longest call                                               */
-	vnetrx_ns late_max;    /* longest time from arrival to delivery                      */
+	vnetrx_ns busy_max;    /* longest time from an interrupt or timer to sleep           */
+	vnetrx_ns late_max;    /* longest time from a first segment's arrival to delivery    */
 	int64_t   tail_max;    /* of tails without PSH: the longest wait beyond four gaps    */
 	uint64_t  tails;       /* how many there were                                        */
 	uint64_t  timers;      /* times that the timer fired                                 */

@@ -32,6 +32,8 @@ struct vnrx_shape {
 	uint8_t  mask[VNRX_HDR_MAX]; /* bits that must be equal on the short way            */
 };
 
+struct vnrx_gap;
+
 struct vnetrx_gro {
 	struct vnrx_flows flows;
 	uint32_t  tick;         /* counts the steps of clock: a flow is touched once in each          */
@@ -42,7 +44,8 @@ struct vnetrx_gro {
 	uint32_t  payload_min;  /* packets with less are not held                                     */
 	unsigned  guess;        /* shape of the last packet held: the next is guessed to be like it   */
 	unsigned  shapes_next;  /* where the search for a shape to replace goes on                    */
-	unsigned  wait_first;   /* seen list of a flow whose gap is not known                         */
+	uint32_t  prior_ns;     /* adaptive: wait of a flow of which nothing is known                 */
+	struct vnrx_gap *gaps;  /* adaptive: VNRX_GAPS for each set of flows                          */
 	vnetrx_ns timeout_ns;
 	vnetrx_ns hold_max_ns;
 	vnetrx_ns clock;        /* the latest `now`                                                   */
@@ -133,10 +136,18 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
 
-/* ---- gro.c ---- */
+/* ---- wait.c ---- */
 
 /* First join of a tick: false when the packet has been held for too long to take more. */
 bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now);
+
+/* ---- gro.c ---- */
+
+/* Time only goes forward; each step is a tick, in which a flow is touched once. */
+void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now);
+
+/* A held packet leaves. */
+void vnrx_gro_leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q);
 
 /* A packet that is never held leaves; everything it must not overtake has left. */
 void vnrx_gro_pass(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned why, struct vnetrx_pktq *q);

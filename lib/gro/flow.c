@@ -47,7 +47,7 @@ static void empty_lists(struct vnrx_flows *t)
 
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2])
 {
-	uint32_t sets = held_max * 7u / 16u + 1u; /* three and a half ways for each held packet */
+	uint32_t sets = vnrx_flows_sets(held_max);
 	uint32_t slots = sets * VNRX_WAYS;
 
 	t->flow = vnrx_mem_take(mem, slots, sizeof(struct vnrx_flow));

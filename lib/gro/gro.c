@@ -7,17 +7,13 @@
  */
 #include "engine.h"
 #include "record.h"
+#include "wait.h"
 
 #include "../check.h"
 #include "../mem.h"
 
 /* What the 16-bit counts of a packet can say. */
 #define FRAGS_MAX 65535u
-
-/* The adaptive timer: a flow waits between two and four of its gaps, and as long as an interrupt takes to become a poll. */
-#define ADAPT_GAPS  4u
-#define ADAPT_EXTRA 2000u /* ns */
-#define ADAPT_UNIT  1024u /* ns: what the first seen list waits; each next one twice as long */
 
 /* The counters as arrays; the order is that of their enums. */
 _Static_assert(offsetof(struct vnetrx_gro_stats, pass_tunnel) - offsetof(struct vnetrx_gro_stats, pass_off) ==
@@ -26,14 +22,6 @@ _Static_assert(offsetof(struct vnetrx_gro_stats, left_flush) - offsetof(struct v
                (VNETRX_LEFT_NUM - 2) * sizeof(uint64_t), "one left_ counter per reason, in order");
 _Static_assert(offsetof(struct vnetrx_gro_stats, differ_tunnel) - offsetof(struct vnetrx_gro_stats, differ_seq) ==
                (VNRX_DIFFER_NUM - 1u) * sizeof(uint64_t), "one differ_ counter per reason, in order");
-
-static vnetrx_ns add_ns(vnetrx_ns a, vnetrx_ns b)
-{
-	vnetrx_ns sum = a + b;
-
-	/* VNETRX_NEVER is no time: the latest deadline is the one before */
-	return sum < a || sum == VNETRX_NEVER ? VNETRX_NEVER - 1u : sum;
-}
 
 /* ---- out ---- */
 
@@ -97,6 +85,8 @@ static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason rea
 	(&gro->stats.left_push)[reason - VNETRX_LEFT_PUSH]++;
 	head->seen_first = l->first;
 	head->seen_last = l->seen;
+	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u)
+		vnrx_wait_learn(gro, slot, reason);
 	if (f->segs > 1u)
 		finish_counts(head, f->segs);
 	if (payload != head->len - f->hdr_len) /* else it was held alone and leaves as it came */
@@ -108,8 +98,7 @@ static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason rea
 	out(gro, head, reason, q);
 }
 
-/* A held packet leaves. */
-static void leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
+void vnrx_gro_leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
 {
 	finish(gro, slot, reason, q);
 	vnrx_flows_del(&gro->flows, slot);
@@ -120,7 +109,7 @@ static void push_out(struct vnetrx_gro *gro, unsigned by, uint32_t bucket, struc
 	uint32_t slot;
 
 	while ((slot = gro->flows.bucket[by][bucket]) != VNRX_FLOW_NONE)
-		leave(gro, slot, VNETRX_LEFT_ORDER, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_ORDER, q);
 }
 
 /* The packet cannot be held: what it must not overtake goes first. */
@@ -132,7 +121,7 @@ static void pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, un
 	if (d->reach == VNRX_REACH_PORTS) {
 		slot = vnrx_flows_find(&gro->flows, seg->hdr, d, seg->hash.flow);
 		if (slot != VNRX_FLOW_NONE)
-			leave(gro, slot, VNETRX_LEFT_ORDER, q);
+			vnrx_gro_leave(gro, slot, VNETRX_LEFT_ORDER, q);
 	} else if (d->reach == VNRX_REACH_ADDRS) {
 		push_out(gro, VNRX_PAIR, seg->hash.pair, q);
 		if (d->outer.version == 0u)
@@ -143,8 +132,7 @@ static void pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, un
 
 /* ---- time ---- */
 
-/* Time only goes forward; each step is a tick, in which a flow is touched once. */
-static void set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
+void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
 {
 	if (now > gro->clock) {
 		gro->clock = now;
@@ -158,86 +146,8 @@ static vnetrx_ns seen_at(struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt, v
 
 	if ((pkt->flags & VNETRX_PKT_TSTAMP) != 0u && pkt->tstamp < now)
 		t = pkt->tstamp;
-	set_clock(gro, t);
+	vnrx_gro_set_clock(gro, t);
 	return gro->clock;
-}
-
-/* The longest list that waits at most ADAPT_GAPS of the flow's mean gap, its time since the first segment over its
- * segments; without a division: wait * segs <= ADAPT_GAPS * time + ADAPT_EXTRA * segs. */
-static unsigned adapt(const struct vnrx_flow *f, vnetrx_ns held_ns)
-{
-	vnetrx_ns budget = held_ns * ADAPT_GAPS + (vnetrx_ns)ADAPT_EXTRA * f->segs;
-	vnetrx_ns cost = (vnetrx_ns)ADAPT_UNIT * f->segs;
-	unsigned wait = 0;
-
-	while (wait + 1u < VNRX_WAITS && cost * 2u <= budget) {
-		cost *= 2u;
-		wait++;
-	}
-	return wait;
-}
-
-bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
-{
-	struct vnrx_flow *f = &gro->flows.flow[slot];
-	const struct vnrx_links *l = &gro->flows.links[slot];
-	unsigned wait = l->wait;
-
-	if (now >= add_ns(l->first, gro->hold_max_ns))
-		return false;
-	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u && now > l->seen) {
-		wait = adapt(f, now - l->first);
-		gro->wait_first = wait;
-	}
-	f->tick = gro->tick;
-	vnrx_flows_touch(&gro->flows, slot, now, wait);
-	return true;
-}
-
-/* How long seen[wait] waits; VNETRX_NEVER = for a flush. */
-static vnetrx_ns wait_ns(const struct vnetrx_gro *gro, unsigned wait)
-{
-	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u)
-		return (uint32_t)ADAPT_UNIT << wait;
-	return gro->timeout_ns != 0u ? gro->timeout_ns : VNETRX_NEVER;
-}
-
-static unsigned waits(const struct vnetrx_gro *gro)
-{
-	return (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? VNRX_WAITS : gro->timeout_ns != 0u ? 1u : 0u;
-}
-
-void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq *q)
-{
-	const struct vnrx_flows *t = &gro->flows;
-	uint32_t slot;
-
-	set_clock(gro, now);
-	while ((slot = vnrx_flows_oldest(t)) != t->sentinel && add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
-		leave(gro, slot, VNETRX_LEFT_HOLD, q);
-	for (unsigned wait = 0; wait < waits(gro); wait++) {
-		while ((slot = vnrx_flows_quietest(t, wait)) < t->sentinel &&
-		       add_ns(t->links[slot].seen, wait_ns(gro, wait)) <= gro->clock)
-			leave(gro, slot, VNETRX_LEFT_TIMEOUT, q);
-	}
-}
-
-vnetrx_ns vnetrx_gro_deadline(const struct vnetrx_gro *gro)
-{
-	const struct vnrx_flows *t = &gro->flows;
-	vnetrx_ns deadline;
-
-	if (t->held == 0u)
-		return VNETRX_NEVER;
-	deadline = add_ns(t->links[vnrx_flows_oldest(t)].first, gro->hold_max_ns);
-	for (unsigned wait = 0; wait < waits(gro); wait++) {
-		uint32_t slot = vnrx_flows_quietest(t, wait);
-		vnetrx_ns due = slot < t->sentinel ? add_ns(t->links[slot].seen, wait_ns(gro, wait)) : VNETRX_NEVER;
-
-		if (due < deadline)
-			deadline = due;
-	}
-	return deadline;
 }
 
 /* ---- hold and join ---- */
@@ -323,9 +233,9 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 
 	slot = vnrx_flows_place(t, hash.flow, &taken);
 	if (taken)
-		leave(gro, slot, VNETRX_LEFT_EVICTED, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_EVICTED, q);
 	else if (t->held == t->held_max)
-		leave(gro, least_recent(t), VNETRX_LEFT_EVICTED, q);
+		vnrx_gro_leave(gro, least_recent(t), VNETRX_LEFT_EVICTED, q);
 	f = &t->flow[slot];
 	if (!place_headers(gro, f, seg)) {
 		vnrx_gro_pass(gro, seg->pkt, seg->now, VNRX_PASS_HDR_LEN, q);
@@ -343,7 +253,7 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 		gro->shape[f->shape].refs++;
 	if (seg->d.outer.version == 0u)
 		hash.outer = VNRX_FLOW_NONE;
-	vnrx_flows_add(t, slot, &hash, seg->now, (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? gro->wait_first : 0u);
+	vnrx_flows_add(t, slot, &hash, seg->now, vnrx_first_list(gro, slot, hash.flow, seg->now));
 	gro->stats.held_new++;
 	return f->shape < VNRX_SHAPES ? f->shape : gro->guess;
 }
@@ -403,11 +313,11 @@ static void join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *s
 	link_payload(f, seg);
 	gro->stats.joined++;
 	if (closes)
-		leave(gro, slot, VNETRX_LEFT_PUSH, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_PUSH, q);
 	else if (is_short)
-		leave(gro, slot, VNETRX_LEFT_SHORT, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_SHORT, q);
 	else if (f->segs >= vnrx_segs_max(gro, seg->d.proto))
-		leave(gro, slot, VNETRX_LEFT_FULL, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_FULL, q);
 }
 
 /* Tries to join what is held in slot; false: that has left, and the segment starts anew. */
@@ -420,12 +330,12 @@ static bool try_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_se
 			join(gro, slot, seg, q);
 			return true;
 		}
-		leave(gro, slot, VNETRX_LEFT_HOLD, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_HOLD, q);
 	} else if (why == VNRX_DIFFER_FULL) {
-		leave(gro, slot, VNETRX_LEFT_FULL, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_FULL, q);
 	} else {
 		(&gro->stats.differ_seq)[why]++;
-		leave(gro, slot, VNETRX_LEFT_NEXT, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_NEXT, q);
 	}
 	return false;
 }
@@ -530,7 +440,7 @@ void vnetrx_gro_receive(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, 
 	gro->stats.pkts += n;
 	for (unsigned i = 0; i < n; i++) {
 		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) == 0u)
-			set_clock(gro, now);
+			vnrx_gro_set_clock(gro, now);
 		i = vnrx_fast_run(gro, pkts, i, n, gro->guess, q);
 		if (i < n)
 			gro->guess = receive_one(gro, pkts[i], now, q);

@@ -3,12 +3,13 @@
 #include "engine.h"
 
 #include "../mem.h"
+#include "wait.h"
 
 #define MS_NS       1000000u
 #define PORT_VXLAN  4789u /* RFC 7348 */
 #define PORT_GPE    4790u /* draft-ietf-nvo3-vxlan-gpe */
 #define PORT_GENEVE 6081u /* RFC 8926 */
-#define WAIT_FIRST  6u    /* adaptive: 65 us for the first flow of all */
+#define PRIOR_NS    65536u /* adaptive: for the first flow of all */
 
 #define FLAGS_KNOWN \
 	(VNETRX_GRO_RFC6864 | VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_UDP_ZERO | VNETRX_GRO_ADAPTIVE | VNETRX_GRO_PROFILE_VIRTIO)
@@ -64,12 +65,16 @@ static struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx
 {
 	struct vnrx_flows flows;
 	struct vnetrx_gro *gro = vnrx_mem_take(mem, 1, sizeof(*gro));
+	struct vnrx_gap *gaps = NULL;
 
 	vnrx_flows_init(&flows, mem, cfg->flows, cfg->hash_key);
+	if ((cfg->flags & VNETRX_GRO_ADAPTIVE) != 0u)
+		gaps = vnrx_gaps_init(mem, vnrx_flows_sets(cfg->flows));
 	if (mem->base == NULL)
 		return NULL;
 	memset(gro, 0, sizeof(*gro));
 	gro->flows = flows;
+	gro->gaps = gaps;
 	return gro;
 }
 
@@ -120,7 +125,7 @@ int vnetrx_gro_init(struct vnetrx_gro **gro_out, const struct vnetrx_gro_config 
 	gro->flags = full.flags;
 	gro->timeout_ns = full.timeout_ns;
 	gro->hold_max_ns = full.hold_max_ns;
-	gro->wait_first = WAIT_FIRST;
+	gro->prior_ns = PRIOR_NS;
 	gro->tunnels_known = (struct vnrx_tunnels){
 		.vxlan_port = port_of(full.vxlan_port),
 		.gpe_port = port_of(full.vxlan_gpe_port),
