@@ -3,9 +3,9 @@
  * What all benchmarks share: options, a clock, repeats on a quiet core, statistics, memory, tables and JSON.
  *
  * A repeat counts only if the core was the program's alone: the thread was not preempted, and a loop of independent
- * additions ran before and after it at no less than BENCH_QUIET of the best rate seen (a busy sibling of the core halves
- * it). Others are discarded, counted and tried again for a bounded time. Repeats should be short, about a millisecond:
- * long ones find no quiet moment on a busy machine.
+ * additions ran before and after it at no less than BENCH_QUIET of the best rate seen (a busy sibling of the core
+ * halves it). Others are discarded, counted and tried again for a bounded time. Repeats should be short, about a
+ * millisecond: long ones find no quiet moment on a busy machine.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -80,8 +80,8 @@ uint64_t bench_ns(void);
 /* Nanoseconds of `ticks` that were measured with `pairs` pairs of bench_ticks(), their own cost subtracted. */
 double bench_elapsed(const struct bench *b, uint64_t ticks, uint64_t pairs);
 
-/* Memory aligned to 2 MiB, in huge pages if there are any (b->pages says which), all of it touched. Ends the process when
- * there is none. */
+/* Memory aligned to 2 MiB, in huge pages if there are any (b->pages says which), all of it touched. Ends the process
+ * when there is none. */
 void *bench_alloc(struct bench *b, size_t size);
 void bench_free(void *mem, size_t size);
 

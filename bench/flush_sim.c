@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * First everything that arrives is laid out, queue by queue; then each queue lives through it alone, because nothing but
- * the wire joins them.
+ * First everything that arrives is laid out, queue by queue; then each queue lives through it alone, because nothing
+ * but the wire joins them.
  */
 #include "flush_sim.h"
 
@@ -146,7 +146,8 @@ static void put(struct wire *w, struct lane *l, vnetrx_ns at)
 		q->of_flow[l->flow] = grown(q->of_flow[l->flow], (nth + 1024u) * sizeof(uint32_t));
 	q->of_flow[l->flow][nth] = q->count;
 	q->arrivals[q->count++] = (struct arrival){
-		.at = at, .flow = l->flow, .nth = nth, .gap = l->gap, .tail = l->left == 0u, .push = l->left == 0u && l->push,
+		.at = at, .flow = l->flow, .nth = nth, .gap = l->gap,
+		.tail = l->left == 0u, .push = l->left == 0u && l->push,
 	};
 	if (l->left == 0u)
 		w->active[l->flow] = false;
@@ -259,7 +260,8 @@ static int card_decode(void *arg, const void *head, uint32_t len, struct vnetrx_
 	return 0;
 }
 
-/* The packet that raises the interrupt: the next, or, when each one starts the card's timer anew, the last before a pause. */
+/* The packet that raises the interrupt: the next, or, when each one starts the card's timer anew, the last before a
+ * pause. */
 static bool card_arm(void *arg)
 {
 	struct queue *q = arg;
@@ -308,7 +310,8 @@ static void note(struct queue *q, const struct vnetrx_pkt *pkt)
 	const struct arrival *first = &q->arrivals[q->of_flow[id.flow][id.nth]];
 	const struct arrival *last = &q->arrivals[q->of_flow[id.flow][id.nth + pkt->segs - 1u]];
 	vnetrx_ns wait = q->core - last->seen;
-	int64_t beyond = (int64_t)(q->core - (last->at > last->taken ? last->at : last->taken)) - 4 * (int64_t)last->gap;
+	vnetrx_ns here = last->at > last->taken ? last->at : last->taken;
+	int64_t beyond = (int64_t)(q->core - here) - 4 * (int64_t)last->gap;
 
 	r->pkts++;
 	r->segs += pkt->segs;

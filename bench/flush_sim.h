@@ -5,9 +5,9 @@
  *   wire --one packet per slot--> queue of the flow --interrupt--> core: poll, complete --deadline--> core: expire
  *
  * Interrupts reach the core FLUSH_IRQ_NS after the packet that raised them, are off from then to the end of the poll's
- * complete, and may find the core busy. Each packet costs the core FLUSH_WORK_NS, spent as it is taken off the ring, so that
- * what arrives meanwhile is taken by the same poll. The timer fires at the queue's deadline, or when the core becomes idle.
- * Nothing else costs time, and no clock is read: the same case gives the same figures on any machine.
+ * complete, and may find the core busy. Each packet costs the core FLUSH_WORK_NS, spent as it is taken off the ring, so
+ * that what arrives meanwhile is taken by the same poll. The timer fires at the queue's deadline, or when the core
+ * becomes idle. Nothing else costs time, and no clock is read: the same case gives the same figures on any machine.
  */
 #ifndef FLUSH_SIM_H
 #define FLUSH_SIM_H
@@ -34,8 +34,8 @@ struct flush_case {
 	vnetrx_ns timeout_ns;
 };
 
-/* Waits are from when a packet's segment counts as seen: its timestamp, or the time of the call that took it. A tail waits
- * from when that call began, or from its arrival if it came during the call. */
+/* Waits are from when a packet's segment counts as seen: its timestamp, or the time of the call that took it. A tail
+ * waits from when that call began, or from its arrival if it came during the call. */
 struct flush_result {
 	uint64_t  pkts;        /* delivered                                                  */
 	uint64_t  segs;        /* in them                                                    */

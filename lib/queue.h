@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receive queue's state, shared by the pipeline (rxq.c), its set-up (rxq_config.c) and its statistics (rxq_stats.c). */
+/* The receive queue's state, shared by the pipeline (rxq.c), its set-up (rxq_config.c) and its statistics
+ * (rxq_stats.c). */
 #ifndef VNRX_QUEUE_H
 #define VNRX_QUEUE_H
 
@@ -32,6 +33,7 @@ struct vnetrx_rxq {
 	uint32_t  ring_size;
 	bool      is_short;          /* fewer than ring_size buffers posted                     */
 	bool      is_broken;
+	bool      is_full;           /* the host took less than was offered: it is not asked again in this call */
 	bool      flush_each;        /* gro_timeout_ns 0: complete() empties GRO                */
 	vnetrx_ns retry_ns;
 	vnetrx_ns retry_at;          /* when a short ring tries again                           */

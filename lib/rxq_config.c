@@ -61,7 +61,7 @@ static const char *plan_sizes(struct plan *p)
 
 	if (cfg->buf_len_max > FRAME_LEN_TOP || cfg->buf_len_max < cfg->buf_align)
 		return "buf_len_max: must be buf_align..1048576";
-	cfg->buf_len_max -= cfg->buf_len_max % cfg->buf_align;
+	cfg->buf_len_max &= ~(cfg->buf_align - 1u); /* a power of two, or vnetrx_sizer_init() refuses it */
 	if (cfg->buf_len_min > cfg->buf_len_max)
 		return "buf_len_min: must not be above buf_len_max";
 	if (least > cfg->buf_len_max)
@@ -119,6 +119,11 @@ static void plan_stages(struct plan *p)
 	};
 }
 
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /* NULL, or what is wrong. */
 static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 {
@@ -137,7 +142,7 @@ static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 	if (cfg->buf_len_max == 0u)
 		cfg->buf_len_max = 4096u;
 	if (cfg->buf_len_min == 0u)
-		cfg->buf_len_min = cfg->hdr_len + BUF_LEN_MTU < cfg->buf_len_max ? cfg->hdr_len + BUF_LEN_MTU : cfg->buf_len_max;
+		cfg->buf_len_min = lesser(cfg->hdr_len + BUF_LEN_MTU, cfg->buf_len_max);
 	if (cfg->refill_retry_ns == 0u)
 		cfg->refill_retry_ns = RETRY_NS;
 	why = plan_sizes(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices that lie in every field and hosts that fail, refuse and free late: nothing is lost, nothing is touched that is
- * not the library's, and good traffic goes on afterwards.
+ * Devices that lie in every field and hosts that fail, refuse and free late: nothing is lost, nothing is touched that
+ * is not the library's, and good traffic goes on afterwards.
  *
  *   test_faults [--seed S] [--count N]     with N: only the long mix, of N packets
  */
@@ -185,6 +185,32 @@ static void the_nth_page_may_be_refused_for_every_n_once_or_for_good(void **stat
 	}
 }
 
+/* Faults that lose whole packets and leave no doubt where the next begins. */
+static void packets_behind_a_dropped_one_arrive_whole_and_in_order(void **state)
+{
+	static const enum faulty_kind kinds[] = {
+		FAULTY_POST_NONE, FAULTY_POST_SHORT, FAULTY_KICK_LOST, FAULTY_ARM_LIES, FAULTY_LEN_LONG, FAULTY_LEN_HUGE
+	};
+	unsigned run, i;
+
+	(void)state;
+	for (run = 0; run < scaled(40u); run++) {
+		struct rig *r = rig_new(seed + run);
+
+		for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			faulty_set(r->faulty, kinds[i], 20000u);
+		r->stream.big = true;
+		r->stream.gaps = true;
+		r->checking = true;
+		for (i = 0; i < 100u; i++)
+			rig_step(r);
+		rig_balance(r);
+		r->stream.gaps = false;
+		r->stream.big = r->ample;
+		rig_end(r);
+	}
+}
+
 static void a_host_that_takes_nothing_for_a_while_loses_nothing_it_was_offered(void **state)
 {
 	struct rig *r = rig_new(seed);
@@ -234,6 +260,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_kind_of_fault_alone_leaves_the_path_working),
 		cmocka_unit_test(the_nth_call_of_each_device_op_may_fail_for_every_n),
 		cmocka_unit_test(the_nth_page_may_be_refused_for_every_n_once_or_for_good),
+		cmocka_unit_test(packets_behind_a_dropped_one_arrive_whole_and_in_order),
 		cmocka_unit_test(a_host_that_takes_nothing_for_a_while_loses_nothing_it_was_offered),
 		cmocka_unit_test(mixed_faults_lose_nothing_and_good_traffic_goes_on),
 	};

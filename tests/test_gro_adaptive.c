@@ -324,11 +324,12 @@ static void another_poll_does_not_move_a_wait(void **state)
 
 static void put_stamped(struct gro_rig *rig, struct frame *f, vnetrx_ns tstamp)
 {
+	uint32_t flags = VNETRX_PKT_TSTAMP | (gro_rig_verified ? VNETRX_PKT_CSUM_OK : 0u);
 	uint8_t *bytes = malloc(FRAME_MAX);
 	struct vnetrx_pkt *pkt;
 
 	assert_non_null(bytes);
-	pkt = gro_rig_pkt(rig, bytes, frame_build(f, bytes), 0, VNETRX_PKT_TSTAMP | (gro_rig_verified ? VNETRX_PKT_CSUM_OK : 0u));
+	pkt = gro_rig_pkt(rig, bytes, frame_build(f, bytes), 0, flags);
 	pkt->tstamp = tstamp;
 	gro_rig_put(rig, pkt);
 	free(bytes);

@@ -200,7 +200,7 @@ static void stripped_tag_differs_from_one_in_the_frame(void **state)
 		f.vlans = in_frame ? 1 : 0;
 		f.vlan_proto[0] = 0x8100;
 		f.vlan_tci[0] = tci[i];
-		pkt = gro_rig_pkt(rig, bytes, frame_build(&f, bytes), 0, 
+		pkt = gro_rig_pkt(rig, bytes, frame_build(&f, bytes), 0,
 		                  (in_frame ? 0u : VNETRX_PKT_VLAN) | (gro_rig_verified ? VNETRX_PKT_CSUM_OK : 0u));
 		pkt->vlan_tci = in_frame ? 0 : tci[i];
 		pkt->vlan_proto = in_frame ? 0 : 0x8100;

@@ -203,7 +203,8 @@ static void flush_hands_out_the_oldest_first(void **state)
 		gro_rig_frame(rig, &f);
 	}
 	gro_rig_flush(rig);
-	gro_rig_expect(rig, "100:flush 101:flush 102:flush 103:flush 104:flush 105:flush 106:flush 107:flush 108:flush");
+	gro_rig_expect(rig, "100:flush 101:flush 102:flush 103:flush 104:flush 105:flush 106:flush 107:flush "
+	                    "108:flush");
 	gro_rig_free(rig);
 }
 

@@ -254,6 +254,14 @@ static void asking_for_nothing_gives_nothing(void **state)
 	rig_close(&rig);
 }
 
+static void assert_same_buf(const struct vnetrx_buf *a, const struct vnetrx_buf *b)
+{
+	assert_ptr_equal(a->addr, b->addr);
+	assert_int_equal(a->dma, b->dma);
+	assert_int_equal(a->len, b->len);
+	assert_int_equal(a->id, b->id);
+}
+
 static void recycled_buffers_go_out_first_as_they_are(void **state)
 {
 	struct buf_rig rig;
@@ -270,7 +278,7 @@ static void recycled_buffers_go_out_first_as_they_are(void **state)
 	assert_int_equal(rig_pool_stats(&rig).bufs_recycled, 3);
 	assert_int_equal(vnetrx_pool_get(rig.pool, 4096, bufs, 5), 5);
 	for (i = 0; i < 3; i++)
-		assert_memory_equal(&bufs[i], &rig.bufs[ids[i]], sizeof(bufs[i]));
+		assert_same_buf(&bufs[i], &rig.bufs[ids[i]]);
 	assert_int_equal(bufs[3].len, 4096);
 	assert_int_equal(rig_pool_stats(&rig).carved, 8);
 	assert_int_equal(rig_pool_stats(&rig).put_back, 3);

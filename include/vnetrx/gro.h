@@ -18,11 +18,11 @@ extern "C" {
 struct vnetrx_gro;
 
 /* flags of struct vnetrx_gro_config */
-#define VNETRX_GRO_RFC6864        1u /* ids of IPv4 datagrams with DF carry no meaning: they stop no merge and may change */
-#define VNETRX_GRO_CSUM_BYTES     2u /* merged packets carry right checksum bytes and CSUM_OK instead of PARTIAL          */
-#define VNETRX_GRO_UDP_ZERO       4u /* UDP over IPv4 without a checksum joins too                                        */
-#define VNETRX_GRO_ADAPTIVE       8u /* each flow waits a small multiple of its own gap; timeout_ns is not used            */
-#define VNETRX_GRO_PROFILE_VIRTIO 16u /* merge only what vnetrx_virtio_net_encode() can say                                */
+#define VNETRX_GRO_RFC6864        1u /* ids of IPv4 datagrams with DF carry no meaning and may change             */
+#define VNETRX_GRO_CSUM_BYTES     2u /* merged packets carry right checksum bytes: CSUM_OK instead of PARTIAL     */
+#define VNETRX_GRO_UDP_ZERO       4u /* UDP over IPv4 without a checksum joins too                               */
+#define VNETRX_GRO_ADAPTIVE       8u /* each flow waits a small multiple of its own gap; timeout_ns is not used   */
+#define VNETRX_GRO_PROFILE_VIRTIO 16u /* merge only what vnetrx_virtio_net_encode() can say                       */
 
 /* protos: what is merged */
 #define VNETRX_GRO_TCP    1u

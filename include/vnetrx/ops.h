@@ -46,7 +46,8 @@ struct vnetrx_done {
 #define VNETRX_PKT_TSTAMP   0x00000020u /* tstamp counts                                                             */
 #define VNETRX_PKT_RSC      0x00000040u /* merged by the device, segment size unknown (virtio RSC_INFO)              */
 
-#define VNETRX_PKT_CSUM_INNER 0x00000080u /* in a UDP tunnel whose own checksum CSUM_OK is about: the inner one is right too */
+/* In a UDP tunnel whose own checksum is what CSUM_OK is about: the inner one is right too. */
+#define VNETRX_PKT_CSUM_INNER 0x00000080u
 
 #define VNETRX_PKT_MERGED   0x00000100u /* segments were joined here; gso_size, segs, l3_off, l4_off, hdr_len count  */
 #define VNETRX_PKT_IPV6     0x00000200u /* innermost network header is IPv6, else IPv4; only with MERGED             */
@@ -55,8 +56,9 @@ struct vnetrx_done {
 #define VNETRX_PKT_CWR      0x00001000u /* every segment carries CWR                                                 */
 #define VNETRX_PKT_COPIED   0x00002000u /* the bytes were moved to a small buffer (copy-break)                       */
 #define VNETRX_PKT_TUNNEL   0x00004000u /* in a tunnel: outer_l3_off, outer_l4_off count; only with MERGED           */
-#define VNETRX_PKT_OUTER_IPV6     0x00008000u /* the outer network header is IPv6, else IPv4; only with TUNNEL         */
-#define VNETRX_PKT_OUTER_ID_FIXED 0x00010000u /* outer IPv4 ids are all equal, else they rise by one; only with TUNNEL */
+/* With TUNNEL: the outer network header is IPv6, else IPv4; outer IPv4 ids are all equal, else they rise by one. */
+#define VNETRX_PKT_OUTER_IPV6     0x00008000u
+#define VNETRX_PKT_OUTER_ID_FIXED 0x00010000u
 
 /* gso_type: values of the virtio-net header (virtio 1.2, 5.1.6), so that drivers hand them on. */
 #define VNETRX_GSO_NONE   0u

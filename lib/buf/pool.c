@@ -204,10 +204,12 @@ void vnrx_pool_run_idle(struct vnetrx_pool *pool, uint16_t run)
 	pool->pages.pinned_bytes -= r->size;
 	if (r->posted != 0u)
 		return;
-	if (run == pool->copy.run)
+	if (run == pool->copy.run) {
 		cut_start(&pool->copy, r, run, r->size); /* from its start again: those bytes are in the cache */
-	else if (run != pool->cut.run)
+		VNRX_TRACK_NOACCESS(r->base, r->size);
+	} else if (run != pool->cut.run) {
 		vnrx_pages_put(&pool->pages, run);
+	}
 	if (VNRX_LOAD_RELAXED(&pool->is_short) != VNRX_SHORT_NOT)
 		pool->run_back = 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ones-complement sums (RFC 1071). A sum is 16 bits wide and in memory order: the sum of the 16-bit words as they lie in
- * memory, which is the same on both kinds of machine; vnrx_put_sum() writes it back as it is. Not inverted.
+ * Ones-complement sums (RFC 1071). A sum is 16 bits wide and in memory order: the sum of the 16-bit words as they lie
+ * in memory, which is the same on both kinds of machine; vnrx_put_sum() writes it back as it is. Not inverted.
  */
 #ifndef VNRX_CSUM_H
 #define VNRX_CSUM_H

@@ -88,8 +88,8 @@ enum vnrx_differ {
 
 /* ---- layers.c: everything below the transport header ---- */
 
-/* May the packet be held, as far as tunnels, device-merged segments and checksums say? Verifies checksums when the device
- * did not, and marks the packet. */
+/* May the packet be held, as far as tunnels, device-merged segments and checksums say? Verifies checksums when the
+ * device did not, and marks the packet. */
 enum vnrx_pass vnrx_layers_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg);
 
 /* Are all headers below the transport header such that a cut gives both packets back? */
@@ -131,8 +131,8 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
 
 /* ---- gro_fast.c: the short way ---- */
 
-/* Joins, holds or passes packets from pkts[i] on as long as each is as plain as the guessed shape says; returns the index of
- * the first that is not. */
+/* Joins, holds or passes packets from pkts[i] on as long as each is as plain as the guessed shape says; returns the
+ * index of the first that is not. */
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
 
@@ -162,7 +162,8 @@ static inline uint32_t vnrx_first_l3(const struct vnrx_dissect *d)
  * field too. */
 static inline uint32_t vnrx_bytes_max(const struct vnetrx_gro *gro, const struct vnrx_dissect *d)
 {
-	uint32_t most = d->pppoe != 0u ? 65533u : d->proto == VNRX_PROTO_UDP || d->outer.version != 0u ? 65535u : UINT32_MAX;
+	bool small = d->proto == VNRX_PROTO_UDP || d->outer.version != 0u;
+	uint32_t most = d->pppoe != 0u ? 65533u : small ? 65535u : UINT32_MAX;
 
 	return gro->bytes_max < most ? gro->bytes_max : most;
 }

@@ -279,9 +279,11 @@ static bool seen_valid(const struct vnrx_flows *t, unsigned wait, uint32_t *n)
 	vnetrx_ns last = 0;
 
 	for (uint32_t s = vnrx_flows_quietest(t, wait); s < t->sentinel && *n <= t->held; s = t->links[s].seen_next) {
-		if (t->links[s].seen < last || t->links[t->links[s].seen_next].seen_prev != s || t->links[s].wait != wait)
+		const struct vnrx_links *l = &t->links[s];
+
+		if (l->seen < last || t->links[l->seen_next].seen_prev != s || l->wait != wait)
 			return false;
-		last = t->links[s].seen;
+		last = l->seen;
 		++*n;
 	}
 	return true;
@@ -297,10 +299,11 @@ bool vnrx_flows_valid(const struct vnrx_flows *t)
 		if (!seen_valid(t, wait, &seen))
 			return false;
 	}
-	for (uint32_t s = vnrx_flows_oldest(t); s != t->sentinel && first <= t->held; s = t->links[s].first_next, first++) {
+	for (uint32_t s = vnrx_flows_oldest(t); s != t->sentinel && first <= t->held; s = t->links[s].first_next) {
 		if (t->links[s].first < last || t->links[s].seen < t->links[s].first)
 			return false;
 		last = t->links[s].first;
+		first++;
 	}
 	for (uint32_t b = 0; b < t->pairs; b++) {
 		uint32_t s = t->bucket[VNRX_PAIR][b];

@@ -3,13 +3,13 @@
  * The table of held packets: bounded, keyed, in age order.
  *
  * Sets of eight ways. A tag byte per way (0 = free) is compared first, all eight at once; a record's index is
- * set * 8 + way. Three and a half ways per held packet are there, so that sets rarely overflow; when one does, its least
- * recently joined packet is evicted. Beside the sets, lists run through the records:
+ * set * 8 + way. Three and a half ways per held packet are there, so that sets rarely overflow; when one does, its
+ * least recently joined packet is evicted. Beside the sets, lists run through the records:
  *
  *   seen[w]    waiting equally long, in order of the last join: the head is the next of them to be quiet for too long
  *   first      in order of the first segment: the head is the next to be held for too long
- *   bucket[b]  all with one hash of the address pair, and of the outer address pair: what a fragment must push out, O(1)
- *              per packet held
+ *   bucket[b]  all with one hash of the address pair, and of the outer address pair: what a fragment must push out,
+ * O(1)              per packet held
  */
 #ifndef VNRX_FLOW_H
 #define VNRX_FLOW_H
@@ -50,10 +50,10 @@ struct vnrx_id {
 struct vnrx_flow {
 	struct vnetrx_pkt *head;
 	struct vnetrx_pkt *tail;      /* last link of head's chain                                          */
-	uint8_t           *hdr;       /* the head's headers, with which others are compared: in its buffer, or a scratch */
+	uint8_t           *hdr;       /* the head's headers, to compare with: in its buffer, or a scratch   */
 	uint32_t           next_seq;  /* sequence number that joins next; UDP: payload so far               */
 	uint32_t           first_seq; /* of the first segment; UDP: 0                                       */
-	uint32_t           fast_max;  /* a full segment joins on the short way while seq - first_seq is not above this */
+	uint32_t           fast_max;  /* the short way joins while seq - first_seq is not above this        */
 	uint32_t           truesize;  /* of all joined packets                                              */
 	uint32_t           tick;      /* gro->tick of the last join                                         */
 	struct vnrx_id     id;        /* of the innermost IPv4 header                                       */
@@ -150,7 +150,8 @@ static VNRX_INLINE uint64_t vnrx_nh(uint32_t a, uint32_t b, const uint32_t *key)
 
 static VNRX_INLINE uint64_t vnrx_nh_ipv6(const uint8_t *a, const uint32_t *key)
 {
-	return vnrx_nh(vnrx_load32(a), vnrx_load32(a + 4), key) + vnrx_nh(vnrx_load32(a + 8), vnrx_load32(a + 12), key + 2) +
+	return vnrx_nh(vnrx_load32(a), vnrx_load32(a + 4), key) +
+	       vnrx_nh(vnrx_load32(a + 8), vnrx_load32(a + 12), key + 2) +
 	       vnrx_nh(vnrx_load32(a + 16), vnrx_load32(a + 20), key + 4) +
 	       vnrx_nh(vnrx_load32(a + 24), vnrx_load32(a + 28), key + 6);
 }
@@ -192,7 +193,8 @@ static inline uint32_t vnrx_flows_sets(uint32_t held_max)
 struct vnrx_mem;
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2]);
 
-/* All hashes of a dissected packet (reach ADDRS or PORTS). For a packet whose addresses are not those of a tunnel's inside,
+/* All hashes of a dissected packet (reach ADDRS or PORTS). For a packet whose addresses are not those of a tunnel's
+ * inside,
  * outer is the bucket that its own addresses would have as outer ones: tunnels between them are pushed out with it. */
 void vnrx_flows_hash(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, struct vnrx_hash *h);
 

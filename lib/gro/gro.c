@@ -196,8 +196,8 @@ static bool place_headers(struct vnetrx_gro *gro, struct vnrx_flow *f, const str
 	return false;
 }
 
-/* The short way compares bytes only: where the device said more about the packet than that its checksum is right, and where
- * the headers are not those of one full segment in one piece, the general way must look at each. */
+/* The short way compares bytes only: where the device said more about the packet than that its checksum is right, and
+ * where the headers are not those of one full segment in one piece, the general way must look at each. */
 static unsigned held_shape(struct vnetrx_gro *gro, const struct vnrx_flow *f, const struct vnrx_seg *seg)
 {
 	uint32_t flags = seg->pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
@@ -246,7 +246,8 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 		vnrx_record_udp(gro, f, seg);
 	else
 		vnrx_record_tcp(gro, f, seg);
-	seg->pkt->nfrags = (uint16_t)(seg->pkt->nfrags - (seg->count - 1u)); /* finish_counts() counts one per segment */
+	/* finish_counts() counts one per segment */
+	seg->pkt->nfrags = (uint16_t)(seg->pkt->nfrags - (seg->count - 1u));
 	seg->pkt->nbufs = (uint16_t)(seg->pkt->nbufs - (seg->count - 1u));
 	f->shape = (uint8_t)held_shape(gro, f, seg);
 	if (f->shape < VNRX_SHAPES)

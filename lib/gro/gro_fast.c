@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way of the common packet: a full segment, verified, in one piece, that continues a held packet or opens one in
- * a free place.
+ * The short way of the common packet: a full segment, verified, in one piece, that continues a held packet or opens
+ * one in a free place.
  *
  * It guesses that the frame has the shape of the one before and lets one masked compare with the held packet's header
  * prove it: same length, same bytes but for ids, sequence number and checksums, therefore the same headers at the same
- * offsets, the same flow, options, window and flags. What is left is arithmetic on sequence number and ids, and the IPv4
- * header checksums: with all other words equal, id + checksum must add up to the same.
+ * offsets, the same flow, options, window and flags. What is left is arithmetic on sequence number and ids, and the
+ * IPv4 header checksums: with all other words equal, id + checksum must add up to the same.
  *
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
@@ -104,7 +104,8 @@ static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8
 	p.addrs = vnrx_hash_addrs(t, data + lane->l3, is_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
 	if (is_tunnel(lane))
 		p.addrs += vnrx_hash_addrs(t, data + lane->outer_l3, is_outer_v4(lane) ? 4u : 6u, VNRX_KEY_OUTER);
-	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4), is_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
+	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4),
+	                        is_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
 	p.set = vnrx_hash_set(t, p.hash);
 	return p;
 }
@@ -162,11 +163,12 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 	uint32_t len = pkt->frag_len;
 	uint32_t hdr_len = plain_segment(pkt->data, len, lane);
 	struct vnrx_hash hash = { p->hash, vnrx_hash_pair(t, p->addrs), VNRX_FLOW_NONE };
-	struct vnrx_seg seg = { .pkt = pkt, .hdr = pkt->data, .payload = len - hdr_len, .unit = len - hdr_len, .count = 1 };
+	uint32_t payload = len - hdr_len;
+	struct vnrx_seg seg = { .pkt = pkt, .hdr = pkt->data, .payload = payload, .unit = payload, .count = 1 };
 	struct vnrx_flow *f;
 	uint32_t slot;
 
-	if (hdr_len == 0u || free_ways == 0u || !wanted(gro, len, lane->l3, len - hdr_len))
+	if (hdr_len == 0u || free_ways == 0u || !wanted(gro, len, lane->l3, payload))
 		return NULL;
 	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways & (0u - free_ways));
 	f = &t->flow[slot];
@@ -212,9 +214,10 @@ static VNRX_INLINE void id_advance(struct vnrx_id *held, const uint8_t *l3)
 static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct lane *lane)
 {
 	if (is_udp(lane)) {
+		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
 		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
 
-		return f->next_seq <= f->fast_max && (csum == 0u) == (vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM) == 0u);
+		return f->next_seq <= f->fast_max && (csum == 0u) == (held == 0u);
 	}
 	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq && f->next_seq - f->first_seq <= f->fast_max;
 }
@@ -306,8 +309,10 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 54u + 4u * (tags), .addrs = 22u + 4u * (tags), .key_len = 36u, \
 	                .hdr_min = 74u + 4u * (tags), .index = 3u + (tags), .kind = VNRX_KIND_IPV6, .fixed = true })
 
-/* A shape that was taken up. The ports and the end of the address before them tell flows apart; the compare does the rest. */
-static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned index)
+/* A shape that was taken up. The ports and the end of the address before them tell flows apart; the compare does the
+ * rest. */
+static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                          unsigned index)
 {
 	const struct vnrx_shape *s = &gro->shape[index];
 	struct lane lane = {
@@ -325,8 +330,8 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
 	return run(gro, pkts, i, n, lane);
 }
 
-/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP fragments, and
- * not to the port of a tunnel. */
+/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP
+ * fragments, and not to the port of a tunnel. */
 static bool plain_udp(const struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt)
 {
 	const uint8_t *data = pkt->data;

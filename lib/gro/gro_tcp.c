@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TCP: a segment joins when its sequence number is the next and every other header bit is equal, but for the checksum, and
- * for PSH and FIN, which a cut sets on the last segment only.
+ * TCP: a segment joins when its sequence number is the next and every other header bit is equal, but for the
+ * checksum, and for PSH and FIN, which a cut sets on the last segment only.
  */
 #include "engine.h"
 

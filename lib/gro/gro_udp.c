@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UDP: datagrams of one size join into a train; a shorter one joins and ends it. Nothing numbers them, so the order in which
- * they came is all there is: only the last may be continued.
+ * UDP: datagrams of one size join into a train; a shorter one joins and ends it. Nothing numbers them, so the order
+ * in which they came is all there is: only the last may be continued.
  */
 #include "engine.h"
 

@@ -2,7 +2,8 @@
 /*
  * Everything below the transport header: what must be equal, what goes on, what is written when a packet leaves.
  *
- * Every header bit must be equal but for those that a cut recomputes (lengths, checksums) or continues (IPv4 ids). Headers
+ * Every header bit must be equal but for those that a cut recomputes (lengths, checksums) or continues (IPv4 ids).
+ * Headers
  * are compared with the held packet's own in its buffer, not with a copy: a device that changes them there spoils the
  * content of its own packet, and nothing else, because every length and offset comes from the record.
  */
@@ -38,7 +39,9 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
 		uint32_t offset = d->proto == VNRX_PROTO_TCP ? VNRX_TCP_CSUM : VNRX_UDP_CSUM;
 
-		return pkt->csum_start == d->l4 && pkt->csum_offset == offset && !outer ? VNRX_PASS_NOT : VNRX_PASS_L4_CSUM;
+		if (pkt->csum_start == d->l4 && pkt->csum_offset == offset && !outer)
+			return VNRX_PASS_NOT;
+		return VNRX_PASS_L4_CSUM;
 	}
 	if (none && ((gro->flags & VNETRX_GRO_UDP_ZERO) == 0u || d->ip.version != 4u))
 		return VNRX_PASS_L4_CSUM;
@@ -124,7 +127,8 @@ static enum vnrx_differ ip_differs(const uint8_t *held, const uint8_t *hdr, cons
 }
 
 /* From the outer network header to the inner one. */
-static enum vnrx_differ tunnel_differs(const struct vnrx_flow *f, const struct vnrx_links *l, const struct vnrx_seg *seg)
+static enum vnrx_differ tunnel_differs(const struct vnrx_flow *f, const struct vnrx_links *l,
+                                       const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 	uint32_t l4 = d->outer.l4;
@@ -274,8 +278,8 @@ void vnrx_layers_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
 		vnrx_put_be16(f->hdr + first_l3 - 4u, end - first_l3 + 2u);
 }
 
-/* The outer UDP checksum, if there is one. `rest` is the sum of everything from the inner transport header on, as it will
- * be when its checksum is complete. */
+/* The outer UDP checksum, if there is one. `rest` is the sum of everything from the inner transport header on, as it
+ * will be when its checksum is complete. */
 static void outer_csum(const struct vnrx_flow *f, const struct vnrx_links *l, uint16_t rest)
 {
 	uint8_t *udp = f->hdr + l->outer_l4;
@@ -285,7 +289,8 @@ static void outer_csum(const struct vnrx_flow *f, const struct vnrx_links *l, ui
 	if ((f->kind & VNRX_KIND_UDP_TUNNEL) == 0u || vnrx_load16(udp + VNRX_UDP_CSUM) == 0u)
 		return;
 	vnrx_put_sum(udp + VNRX_UDP_CSUM, 0);
-	sum = vnrx_sum_pseudo(f->hdr + l->outer_l3, (f->kind & VNRX_KIND_OUTER_IPV6) != 0u ? 6u : 4u, VNRX_PROTO_UDP, len);
+	sum = vnrx_sum_pseudo(f->hdr + l->outer_l3, (f->kind & VNRX_KIND_OUTER_IPV6) != 0u ? 6u : 4u,
+	                      VNRX_PROTO_UDP, len);
 	sum = vnrx_sum_add(sum, vnrx_sum(udp, (uint32_t)f->l4 - l->outer_l4));
 	sum = (uint16_t)~vnrx_sum_add(sum, ((uint32_t)f->l4 - l->outer_l4) % 2u == 0u ? rest : vnrx_sum_swap(rest));
 	vnrx_put_sum(udp + VNRX_UDP_CSUM, sum != 0u ? sum : 0xffffu); /* 0 would say that there is none (RFC 768) */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shapes: where everything lies in a header, and which of its bits must be equal on the short way. All must, but for IPv4
- * ids and header checksums, TCP sequence numbers and the checksum of the innermost transport header.
+ * Shapes: where everything lies in a header, and which of its bits must be equal on the short way. All must, but for
+ * IPv4 ids and header checksums, TCP sequence numbers and the checksum of the innermost transport header.
  *
- * The first six are fixed. The others are taken up as packets come; one that no held packet has may be replaced. When all
- * are in use, packets of a further shape take the general way, which needs none.
+ * The first six are fixed. The others are taken up as packets come; one that no held packet has may be replaced. When
+ * all are in use, packets of a further shape take the general way, which needs none.
  */
 #include "record.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tunnel headers: VXLAN (RFC 7348), VXLAN-GPE (draft-ietf-nvo3-vxlan-gpe-12), GENEVE (RFC 8926), GRE (RFC 2784, RFC 2890),
+ * Tunnel headers: VXLAN (RFC 7348), VXLAN-GPE (draft-ietf-nvo3-vxlan-gpe-12), GENEVE (RFC 8926), GRE (RFC 2784, RFC
+ * 2890),
  * IP in IP (RFC 2003, RFC 2473, RFC 4213). Only where the inner packet begins: every byte on the way is compared later.
  */
 #include "dissect.h"

@@ -2,15 +2,15 @@
 /*
  * Time: when held packets are due, and what the adaptive timer knows of a flow's gap.
  *
- * What it knows comes from three places. While a packet is held: the time from its first segment to now, and the segments
- * after those that came with the first (in one poll, at one time; how far these were apart nobody knows). Before: the
- * memory, a few recent gaps that weigh as much as GAPS_HELD of its own, so that one late poll makes no difference. Between
- * held packets: the pause since the flow's last segment is one gap more if it is of the size of the others, or the only one
- * known; else it is a pause. A flow that nothing is known of waits for `prior`, which grows where waiting pays and shrinks
- * where it does not.
+ * What it knows comes from three places. While a packet is held: the time from its first segment to now, and the
+ * segments after those that came with the first, in one poll; how far those were apart nobody knows, but that the first
+ * came not long before the poll and the last before its end. Before: the memory, a few recent gaps that weigh as much
+ * as GAPS_HELD of the packet's own, so that one late poll makes no difference. Between held packets: the pause since the
+ * flow's last segment is one gap more if it is of the size of the others, or the only one known; else it is a pause. A
+ * flow that nothing is known of waits for `prior`, which grows where waiting pays and shrinks where it does not.
  *
- * The memory is a table of its own because most packets leave before their flow's next train comes. It goes with the sets
- * of the flow table, forgets the least recent, and holds nothing that could do harm when it is wrong.
+ * The memory is a table of its own because most packets leave before their flow's next train comes. It goes with the
+ * sets of the flow table, forgets the least recent, and holds nothing that could do harm when it is wrong.
  */
 #include "wait.h"
 
@@ -313,7 +313,8 @@ void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq
 	uint32_t slot;
 
 	vnrx_gro_set_clock(gro, now);
-	while ((slot = vnrx_flows_oldest(t)) != t->sentinel && add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
+	while ((slot = vnrx_flows_oldest(t)) != t->sentinel &&
+	       add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
 		vnrx_gro_leave(gro, slot, VNETRX_LEFT_HOLD, q);
 	for (unsigned wait = 0; wait < waits(gro); wait++) {
 		while ((slot = vnrx_flows_quietest(t, wait)) < t->sentinel && quiet_due(gro, wait, slot) <= gro->clock)

@@ -2,8 +2,8 @@
 /*
  * How long a held packet waits for its next segment.
  *
- * With a fixed quiet time that is timeout_ns. With the adaptive timer it is a small multiple of the flow's own gap, the mean
- * time from one segment to the next, and at least about what an interrupt takes to become a poll:
+ * With a fixed quiet time that is timeout_ns. With the adaptive timer it is a small multiple of the flow's own gap, the
+ * mean time from one segment to the next, and at least about what an interrupt takes to become a poll:
  *
  *   WAIT_GAPS * (gap + WAIT_EXTRA) >= wait,   wait one of 1, 2, 4 ... 512 times 1024 ns, the largest that fits
  *

@@ -16,6 +16,7 @@ struct stream {
 	uint64_t sent[STREAM_FLOWS];     /* bytes */
 	uint64_t arrived[STREAM_FLOWS];
 	bool     big;                    /* some frames are as large as can be */
+	bool     gaps;                   /* packets may be missing, but those that come are whole and in order */
 	uint32_t len;                    /* of frame */
 	struct vnetrx_meta meta;         /* what the device says about it */
 	uint8_t  frame[STREAM_FRAME_MAX + 3u];
@@ -29,7 +30,8 @@ void stream_next(struct stream *s);
 /* Whatever was sent so far counts as arrived. */
 void stream_sync(struct stream *s);
 
-/* The packet carries the next bytes of its flow and nothing else, or the test fails. */
+/* The packet carries the next bytes of its flow and nothing else, or the test fails. With gaps: bytes that were sent,
+ * later ones than any packet of the flow before. */
 void stream_check(struct stream *s, const struct vnetrx_pkt *pkt);
 
 /* Everything sent has arrived. */

@@ -212,9 +212,11 @@ void tracker_check(struct tracker *t, const struct vnetrx_pkt *pkt)
 		links++;
 	}
 	if (pkt->len != len || pkt->nfrags != links)
-		fail_msg("a packet of %u bytes in %u fragments says %u bytes, %u fragments", len, links, pkt->len, pkt->nfrags);
+		fail_msg("a packet of %u bytes in %u fragments says %u bytes, %u fragments", len, links, pkt->len,
+		         pkt->nfrags);
 	if (pkt->truesize < len || pkt->nbufs == 0u)
-		fail_msg("a packet costs less than its bytes: truesize %u, len %u, nbufs %u", pkt->truesize, len, pkt->nbufs);
+		fail_msg("a packet costs less than its bytes: truesize %u, len %u, nbufs %u", pkt->truesize, len,
+		         pkt->nbufs);
 }
 
 static unsigned deliver(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)

@@ -68,6 +68,8 @@ struct law_pkt law_pkt_of(const struct vnetrx_pkt *pkt, uint8_t *bytes)
 		law.flags |= LAW_MERGED;
 	if ((pkt->flags & VNETRX_PKT_ID_FIXED) != 0u)
 		law.flags |= LAW_ID_FIXED;
+	if ((pkt->flags & VNETRX_PKT_OUTER_ID_FIXED) != 0u)
+		law.flags |= LAW_OUTER_ID_FIXED;
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u)
 		law.flags |= LAW_PARTIAL;
 	if ((pkt->flags & VNETRX_PKT_CSUM_OK) != 0u)
@@ -86,13 +88,13 @@ static void check_merged(const struct vnetrx_pkt *pkt, const struct law_pkt *law
 	struct view v;
 
 	view_frame(&v, law->bytes, law->len);
-	assert_int_equal(pkt->l3_off, v.l3);
+	assert_int_equal(pkt->l3_off, v.ip.l3);
 	assert_int_equal(pkt->l4_off, v.l4);
 	assert_int_equal(pkt->hdr_len, v.payload);
-	assert_int_equal((pkt->flags & VNETRX_PKT_IPV6) != 0u, v.v6);
+	assert_int_equal((pkt->flags & VNETRX_PKT_IPV6) != 0u, v.ip.v6);
 	assert_int_equal(pkt->flags & VNETRX_PKT_UDP, 0);
 	assert_int_equal((pkt->flags & VNETRX_PKT_CWR) != 0u, (v.flags & FR_CWR) != 0u);
-	assert_int_equal(pkt->gso_type & 0x7fu, v.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4);
+	assert_int_equal(pkt->gso_type & 0x7fu, v.ip.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4);
 	assert_true(pkt->seen_first <= pkt->seen_last);
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
 		assert_int_equal(pkt->csum_start, v.l4);

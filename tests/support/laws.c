@@ -14,6 +14,7 @@
 
 /* Room for one segment; not allocated each time, which would take most of a fuzzer's time. */
 static uint8_t cut[1u << 20];
+static uint8_t right[1u << 20];
 
 struct law_in {
 	struct view view;
@@ -91,9 +92,9 @@ static unsigned hash(const struct view *v)
 	if (v->kind == VIEW_OPAQUE)
 		return 0;
 	for (unsigned i = 0; i < 16u; i++)
-		h = h * 31u + v->src[i] * 7u + v->dst[i];
+		h = h * 31u + v->ip.src[i] * 7u + v->ip.dst[i] + v->outer.src[i] + v->outer.dst[i];
 	if (v->kind == VIEW_PORTS)
-		h = h * 31u + v->sport * 13u + v->dport + v->proto;
+		h = h * 31u + v->sport * 13u + v->dport + v->ip.proto;
 	return h % HEADS;
 }
 
@@ -162,12 +163,12 @@ static unsigned segments(const struct law_pkt *pkt)
 	if (pkt->gso_size == 0u)
 		return 1;
 	view_frame(&v, pkt->bytes, pkt->len);
-	return v.tcp && v.payload_len > pkt->gso_size ? (unsigned)((v.payload_len + pkt->gso_size - 1u) / pkt->gso_size) : 1u;
+	return (v.tcp || v.udp) && v.payload_len > pkt->gso_size ? (unsigned)((v.payload_len + pkt->gso_size - 1u) / pkt->gso_size) : 1u;
 }
 
 unsigned laws_in(struct laws *laws, const struct law_pkt *pkt)
 {
-	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, segments(pkt), false };
+	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, segments(pkt), false, false };
 	struct law_pkt one = *pkt;
 	unsigned first = laws->n;
 
@@ -187,7 +188,7 @@ static const char *broken(struct laws *laws, const char *what, unsigned number)
 	if (number == NONE)
 		snprintf(laws->text, sizeof(laws->text), "%s", what);
 	else
-		snprintf(laws->text, sizeof(laws->text), "%s (packet %u of the input)", what, number);
+		snprintf(laws->text, sizeof(laws->text), "%s (packet %u of the input)", what, number + 1u);
 	return laws->text;
 }
 
@@ -199,13 +200,13 @@ static const char *check_pair(struct laws *laws, unsigned number)
 	for (unsigned i = 0; i < laws->nportless; i++) {
 		unsigned other = laws->portless[i];
 
-		if (other < number && view_same_pair(&laws->in[other].view, v))
+		if (other < number && view_pair_covers(&laws->in[other].view, v))
 			return broken(laws, "law 2: overtakes a packet without ports of its addresses", other);
 	}
 	if (v->kind != VIEW_PAIR)
 		return NULL;
 	for (unsigned i = laws->base; i < number; i++) {
-		if (!laws->in[i].out && view_same_pair(&laws->in[i].view, v))
+		if (!laws->in[i].out && view_pair_covers(v, &laws->in[i].view))
 			return broken(laws, "law 2: a packet without ports overtakes a packet of its addresses", i);
 	}
 	return NULL;
@@ -230,32 +231,38 @@ static const char *take(struct laws *laws, struct law_flow *flow)
 	return check_pair(laws, number);
 }
 
+/* A merged segment's checksums were verified, or the device said so; then the cut has written right ones. */
+static const char *verified(struct laws *laws, const struct law_in *in, unsigned number)
+{
+	const struct view *v = &in->view;
+	bool none = v->udp && fr_get16(v->bytes + v->l4 + 6) == 0u;
+
+	if (!v->ip.csum_ok || !view_first(v)->csum_ok)
+		return broken(laws, "law 1: a segment with a wrong IPv4 header checksum was merged", number);
+	if (!v->l4_csum_ok && !none && (in->flags & (LAW_CSUM_OK | LAW_PARTIAL)) == 0u)
+		return broken(laws, "law 1: a segment with a wrong checksum was merged", number);
+	return NULL;
+}
+
 static const char *compare(struct laws *laws, const struct law_in *in, unsigned number, const uint8_t *bytes, size_t len,
                            bool merged)
 {
 	struct view v;
 	size_t want = view_trimmed(&in->view);
-	size_t from = (in->flags & LAW_SYNTH) != 0u ? in->view.l3 : 0u;
-	const uint8_t *ref = in->view.bytes;
-	uint8_t *fixed = NULL;
-	bool equal;
+	size_t from = (in->flags & LAW_SYNTH) != 0u ? view_first(&in->view)->l3 : 0u;
+	const char *why = merged ? verified(laws, in, number) : NULL;
 
 	view_frame(&v, bytes, len);
+	if (why != NULL)
+		return why;
 	if (view_trimmed(&v) != want)
 		return broken(laws, "law 1: length differs from the segment that came in", number);
-	if (merged && in->view.tcp && !in->view.l4_csum_ok) {
-		if ((in->flags & (LAW_CSUM_OK | LAW_PARTIAL)) == 0u)
-			return broken(laws, "law 1: a segment with a wrong checksum was merged", number);
-		fixed = malloc(want);
-		if (fixed == NULL)
-			abort();
-		memcpy(fixed, ref, want);
-		reseg_csum(fixed, want);
-		ref = fixed;
-	}
-	equal = memcmp(ref + from, bytes + from, want - from) == 0;
-	free(fixed);
-	return equal ? NULL : broken(laws, "law 1: bytes differ from the segment that came in", number);
+	memcpy(right, in->view.bytes, want);
+	if (merged && (in->flags & (LAW_CSUM_OK | LAW_PARTIAL)) != 0u)
+		reseg_csum(right, want);
+	if (memcmp(right + from, bytes + from, want - from) != 0)
+		return broken(laws, "law 1: bytes differ from the segment that came in", number);
+	return NULL;
 }
 
 static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const uint8_t *bytes, size_t len, bool merged)
@@ -281,26 +288,30 @@ static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const
 	return why != NULL ? why : take(laws, flow);
 }
 
-/* The checksum field of a merged packet: the pseudo-header sum with PARTIAL, else right. */
+/* The checksum fields of a merged packet: the pseudo-header sum with PARTIAL, else right; the one of a tunnel's UDP header
+ * is right once the inner one is. */
 static const char *check_csum(struct laws *laws, const struct law_pkt *pkt)
 {
 	struct view v;
+	size_t at;
 
 	if ((pkt->flags & LAW_CSUM_ANY) != 0u)
 		return NULL;
 	view_frame(&v, pkt->bytes, pkt->len);
-	if ((pkt->flags & LAW_PARTIAL) != 0u) {
-		uint16_t sum = fr_pseudo(v.bytes + v.l3, FR_TCP, (uint32_t)(v.ip_end - v.l4));
-
-		return fr_get16(v.bytes + v.l4 + 16) == sum ? NULL :
-		       broken(laws, "law 1: checksum field of a merged packet is not its pseudo-header sum", NONE);
-	}
-	return v.l4_csum_ok ? NULL : broken(laws, "law 1: checksum of a merged packet is wrong", NONE);
+	at = v.l4 + (v.tcp ? 16u : 6u);
+	memcpy(right, pkt->bytes, pkt->len);
+	reseg_csum(right, pkt->len);
+	if ((pkt->flags & LAW_PARTIAL) != 0u)
+		fr_put16(right + at, fr_pseudo(v.bytes + v.ip.l3, v.ip.proto, (uint32_t)(v.ip.end - v.l4)));
+	if (memcmp(right, pkt->bytes, v.payload) != 0)
+		return broken(laws, "law 1: a checksum field of a merged packet is wrong", NONE);
+	return NULL;
 }
 
 const char *laws_out(struct laws *laws, const struct law_pkt *pkt, unsigned *first)
 {
-	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, pkt->segs, (pkt->flags & LAW_ID_FIXED) != 0u };
+	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, pkt->segs, (pkt->flags & LAW_ID_FIXED) != 0u,
+	                   (pkt->flags & LAW_OUTER_ID_FIXED) != 0u };
 	struct law_flow *flow;
 	struct view v;
 	const char *why;

@@ -2,8 +2,9 @@
 /*
  * Checks laws 1 and 2 of the library from outside: what went in, what came out, nothing else.
  *
- * Every packet that goes in is copied and numbered from 0; one that the device merged counts as its segments. Every packet that comes out is cut into its segments; each
- * must be, byte for byte, the oldest one of its flow that has not come out yet. A packet without ports must come out
+ * Every packet that goes in is copied and numbered from 0; one that the device merged counts as its segments. Every
+ * packet that comes out is cut into its segments; each must be, byte for byte, the oldest one of its flow that has not
+ * come out yet. A packet without ports must come out
  * behind everything older, and before everything younger, of its address pair.
  */
 #ifndef TEST_LAWS_H
@@ -22,6 +23,7 @@ struct laws;
 #define LAW_ID_FIXED 16u /* out: see struct reseg                                               */
 #define LAW_CSUM_ANY 32u /* out: say nothing about the checksum field of a merged packet        */
 #define LAW_SYNTH    64u /* in: the Ethernet header is not known; compare from the IP header on */
+#define LAW_OUTER_ID_FIXED 128u /* out: see struct reseg                                            */
 
 struct law_pkt {
 	const uint8_t *bytes;

@@ -11,9 +11,10 @@
 struct reseg {
 	const uint8_t *bytes;
 	size_t   len;
-	unsigned gso_size; /* payload of each segment but the last; 0 = one segment */
+	unsigned gso_size;       /* payload of each segment but the last; 0 = one segment  */
 	unsigned segs;
-	bool     id_fixed; /* IPv4 ids all equal, else rising by one                */
+	bool     id_fixed;       /* innermost IPv4 ids all equal, else rising by one       */
+	bool     outer_id_fixed; /* the same of the IPv4 header around a tunnel            */
 };
 
 /* Checks that the packet can be cut: NULL, or what is wrong with it. */
@@ -22,7 +23,7 @@ const char *reseg_check(const struct reseg *r);
 /* Writes segment i, with right lengths and checksums, to out and returns its length. The packet passed reseg_check(). */
 size_t reseg_cut(const struct reseg *r, unsigned i, uint8_t *out);
 
-/* Writes the right checksums into a whole TCP frame. */
+/* Writes the right checksums into a whole TCP or UDP frame, of every level; a UDP checksum of 0 stays. */
 void reseg_csum(uint8_t *frame, size_t len);
 
 #endif
