@@ -204,6 +204,11 @@ void bench_number(struct bench *b, double value, unsigned decimals)
 	cell(b, text, false);
 }
 
+void bench_none(struct bench *b)
+{
+	cell(b, b->json ? "null" : "-", false);
+}
+
 void bench_stat_cells(struct bench *b, const struct bench_stat *stat)
 {
 	char text[40];

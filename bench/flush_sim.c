@@ -52,6 +52,8 @@ struct queue {
 	struct flush_result *r;
 };
 
+static struct traffic frames; /* what packets look like */
+
 static void *grown(void *old, size_t size)
 {
 	void *mem = realloc(old, size);
@@ -223,9 +225,9 @@ static void take(struct queue *q, struct vnetrx_done *done)
 	if (q->used > q->posted || buf->len < sizeof(hdr) + TRAFFIC_FRAME)
 		bench_die("the card had no buffer for a packet");
 	memcpy(addr, &hdr, sizeof(hdr));
-	traffic_segment(addr + sizeof(hdr), a->flow, a->nth);
+	traffic_frame(&frames, addr + sizeof(hdr), a->flow, a->nth);
 	if (a->push)
-		traffic_push(addr + sizeof(hdr));
+		traffic_push(&frames, addr + sizeof(hdr));
 	a->call = q->call;
 	a->taken = q->call_now;
 	a->seen = q->c->stamped ? a->at : q->call_now;
@@ -306,9 +308,9 @@ static void longest(vnetrx_ns *max, vnetrx_ns value)
 static void note(struct queue *q, const struct vnetrx_pkt *pkt)
 {
 	struct flush_result *r = q->r;
-	struct traffic_id id = traffic_read(pkt->data);
-	const struct arrival *first = &q->arrivals[q->of_flow[id.flow][id.nth]];
-	const struct arrival *last = &q->arrivals[q->of_flow[id.flow][id.nth + pkt->segs - 1u]];
+	struct traffic_id id = traffic_read(&frames, pkt->data);
+	const struct arrival *first = &q->arrivals[q->of_flow[id.number][id.nth]];
+	const struct arrival *last = &q->arrivals[q->of_flow[id.number][id.nth + pkt->segs - 1u]];
 	vnetrx_ns wait = q->core - last->seen;
 	vnetrx_ns here = last->at > last->taken ? last->at : last->taken;
 	int64_t beyond = (int64_t)(q->core - here) - 4 * (int64_t)last->gap;
@@ -452,6 +454,7 @@ void flush_sim(const struct flush_case *c, uint32_t rounds, struct flush_result 
 
 	if (queues == NULL)
 		bench_die("out of memory");
+	traffic_init(&frames, TRAFFIC_RR, 1);
 	memset(result, 0, sizeof(*result));
 	result->tail_max = INT64_MIN;
 	lay_out(c, rounds, queues);

@@ -214,7 +214,7 @@ static bool follow(struct run *r, unsigned from, unsigned number)
 			}
 			evicted = true;
 		} else if (left->reason == VNETRX_LEFT_ORDER && r->view[number].kind == VIEW_PAIR &&
-		           !view_pair_covers(&r->view[number], v)) {
+		           !view_same_pair(v, &r->view[number])) {
 			assert_true(model_force(r->model, left->members[0], VNETRX_LEFT_ORDER, true));
 		}
 	}

@@ -60,8 +60,8 @@ static void without_gro_packets_go_up_as_they_are(void **state)
 
 static unsigned fragments_of_64_kib(uint32_t flags)
 {
-	struct vnetrx_rxq_config cfg = { .ring_size = 128u, .buf_len_min = 1530u, .buf_len_max = 1536u, .copy_len_max = 0xffffu,
-	                                 .flags = flags | VNETRX_RXQ_GRO_OFF };
+	struct vnetrx_rxq_config cfg = { .ring_size = 128u, .buf_len_min = 1530u, .buf_len_max = 1536u,
+	                                 .copy_len_max = 0xffffu, .flags = flags | VNETRX_RXQ_GRO_OFF };
 	struct rxq_rig *r = rxq_rig_new(&cfg);
 	unsigned frags;
 
@@ -82,8 +82,8 @@ static void a_64_kib_packet_is_2_or_3_fragments_and_without_the_coalescer_43(voi
 #else
 	unsigned with = fragments_of_64_kib(0), without = fragments_of_64_kib(VNETRX_RXQ_NO_COALESCE);
 
-	print_message("# 65549 bytes over buffers of 1536: %u fragments (limit 2..3), %u without the coalescer (43)\n", with,
-	              without);
+	print_message("# 65549 bytes over buffers of 1536: %u fragments (limit 2..3), %u without the coalescer (43)\n",
+	              with, without);
 	assert_in_range(with, 2, 3);
 	assert_int_equal(without, 43);
 #endif

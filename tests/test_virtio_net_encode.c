@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "support/encap.h"
 #include "support/frames.h"
 #include "support/stream.h"
 #include "support/view.h"
@@ -20,6 +19,18 @@
 #define READ (VNETRX_VIRTIO_MRG_RXBUF | VNETRX_VIRTIO_TUNNEL | VNETRX_VIRTIO_HASH_REPORT | VNETRX_VIRTIO_RSC_EXT)
 
 #define PKTS_MAX 256u
+
+/* What is around a frame. */
+enum encap {
+	ENCAP_NONE,
+	ENCAP_VXLAN4,      /* VXLAN over IPv4, without a UDP checksum */
+	ENCAP_VXLAN6,      /* over IPv6                               */
+	ENCAP_VXLAN4_CSUM, /* with a UDP checksum                     */
+	ENCAP_GRE,
+	ENCAP_IPIP,
+	ENCAP_PPPOE,
+	ENCAP_NUM
+};
 
 /* An engine, and all packets that were put into it. */
 struct rig {
@@ -60,14 +71,25 @@ static void rig_free(struct rig *rig)
 
 static struct vnetrx_pkt *rig_pkt(struct rig *rig, const struct frame *f, enum encap how, uint16_t outer_id)
 {
+	static const unsigned kinds[ENCAP_NUM] = {
+		[ENCAP_VXLAN4] = FR_VXLAN, [ENCAP_VXLAN6] = FR_VXLAN, [ENCAP_VXLAN4_CSUM] = FR_VXLAN,
+		[ENCAP_GRE] = FR_GRE, [ENCAP_IPIP] = FR_IPIP,
+	};
 	struct vnetrx_pkt *pkt = calloc(1, sizeof(*pkt));
-	uint8_t *data = malloc(FRAME_MAX + ENCAP_ROOM);
+	uint8_t *data = malloc(FRAME_MAX);
+	struct frame whole = *f;
+	struct frame_tunnel t;
 	size_t len;
 
 	assert_non_null(pkt);
 	assert_non_null(data);
 	assert_true(rig->npkts < PKTS_MAX);
-	len = encap_frame(how, data, frame_build(f, data), outer_id);
+	frame_tunnel_init(&t, kinds[how], how == ENCAP_VXLAN6);
+	t.outer.id = outer_id;
+	t.outer.no_csum = how != ENCAP_VXLAN4_CSUM;
+	whole.pppoe = how == ENCAP_PPPOE;
+	whole.tunnel = how != ENCAP_NONE && how != ENCAP_PPPOE ? &t : NULL;
+	len = frame_build(&whole, data);
 	vnetrx_pkt_wrap(pkt, data, (uint32_t)len, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER);
 	rig->pkts[rig->npkts] = pkt;
 	rig->data[rig->npkts++] = data;
@@ -119,13 +141,13 @@ static void check_merged(const struct vnetrx_pkt *pkt, const uint8_t *hdr, size_
 	assert_true((meta.flags & VNETRX_PKT_PARTIAL) != 0u);
 	assert_int_equal(meta.csum_start, v.l4);
 	assert_int_equal(meta.csum_offset, v.tcp ? 16 : 6);
-	assert_int_equal(meta.gso_type & 0x1fu, v.udp ? VNETRX_GSO_UDP_L4 : v.ip.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4);
+	assert_int_equal(meta.gso_type & 0x1fu, v.udp ? VNETRX_GSO_UDP_L4 : v.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4);
 	assert_int_equal(le16(hdr + 2), v.payload);
-	if (v.outer.there) {
+	if (v.tunnel) {
 		assert_true(v.udp_tunnel);
 		assert_int_equal(meta.gso_type & 0x60u, v.outer.v6 ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4);
 		assert_int_equal(le16(hdr + 20), v.outer.l4);
-		assert_int_equal(le16(hdr + 22), v.ip.l3);
+		assert_int_equal(le16(hdr + 22), v.l3);
 	} else {
 		assert_int_equal(meta.gso_type & 0x60u, 0);
 	}

@@ -136,21 +136,32 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
 
-/* ---- wait.c ---- */
+/* ---- gro_time.c ---- */
+
+/* Time only goes forward; each step is a tick, in which a flow is touched once. */
+static inline void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
+{
+	if (now > gro->clock) {
+		gro->clock = now;
+		gro->tick++;
+	}
+}
 
 /* First join of a tick: false when the packet has been held for too long to take more. */
 bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now);
 
-/* ---- gro.c ---- */
-
-/* Time only goes forward; each step is a tick, in which a flow is touched once. */
-void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now);
+/* ---- gro_out.c ---- */
 
 /* A held packet leaves. */
 void vnrx_gro_leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q);
 
 /* A packet that is never held leaves; everything it must not overtake has left. */
 void vnrx_gro_pass(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned why, struct vnetrx_pktq *q);
+
+/* The same, and what it must not overtake goes first. */
+void vnrx_gro_pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why, struct vnetrx_pktq *q);
+
+/* ---- what every part asks ---- */
 
 /* The first network header. */
 static inline uint32_t vnrx_first_l3(const struct vnrx_dissect *d)

@@ -207,6 +207,13 @@ static void hook_forget(struct vnrx_flows *t, const struct vnrx_links *l, unsign
 		t->bucket[by][prev - bucket_ref(t, 0)] = VNRX_FLOW_NONE;
 }
 
+uint32_t vnrx_flows_tag(const struct vnrx_flows *t, uint32_t slot)
+{
+	uint64_t top = t->tags[slot / VNRX_WAYS] * way_unit[VNRX_WAYS - 1u - slot % VNRX_WAYS];
+
+	return (uint32_t)(top / 0x0100000000000000u);
+}
+
 static void set_tag(struct vnrx_flows *t, uint32_t slot, uint64_t tag)
 {
 	uint64_t *tags = &t->tags[slot / VNRX_WAYS];

@@ -21,7 +21,7 @@ struct lane {
 	uint32_t l3;
 	uint32_t l4;
 	uint32_t addrs;    /* offset of the bytes that tell a flow from the one before */
-	uint32_t key_len;  /* their number, a multiple of 4                            */
+	uint32_t key_len;  /* their number, 8 * n + 4                                   */
 	uint32_t hdr_min;
 	uint32_t outer_l3;
 	uint32_t outer_l4;
@@ -76,6 +76,9 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 
 	if (flags != VNETRX_PKT_CSUM_OK && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
 		return false;
+	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
+	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
+		return false; /* only the tunnel's own checksum was verified */
 	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
 }
 
@@ -83,11 +86,13 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 
 static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t len)
 {
-	uint64_t differs = vnrx_load32(a + len - 4u) ^ vnrx_load32(b + len - 4u);
+	uint32_t off = 0;
 
-	for (uint32_t off = 0; off + 8u <= len; off += 8u)
-		differs |= vnrx_load64(a + off) ^ vnrx_load64(b + off);
-	return differs == 0u;
+	for (; off + 8u <= len; off += 8u) {
+		if (vnrx_load64(a + off) != vnrx_load64(b + off))
+			return false;
+	}
+	return vnrx_load32(a + off) == vnrx_load32(b + off);
 }
 
 /* Where a frame's hash points. */
@@ -189,25 +194,13 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 
 /* ---- one more segment ---- */
 
-/* IPv4 id and header checksum of a segment whose other header words are equal. */
+/* IPv4 id and header checksum of a segment whose other header words are equal. Sums that differ by 0xffff are the same
+ * ones-complement number. */
 static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *l3)
 {
-	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - held->last);
+	uint32_t over = (uint32_t)vnrx_load16(l3 + VNRX_IPV4_ID) + vnrx_load16(l3 + VNRX_IPV4_CSUM) - held->csum;
 
-	if (held->mode != VNRX_ID_ANY && (step < held->step || step > (uint32_t)held->step + held->mode))
-		return false;
-	return vnrx_sum_add(vnrx_load16(l3 + VNRX_IPV4_ID), vnrx_load16(l3 + VNRX_IPV4_CSUM)) == held->csum;
-}
-
-static VNRX_INLINE void id_advance(struct vnrx_id *held, const uint8_t *l3)
-{
-	uint32_t id = vnrx_be16(l3 + VNRX_IPV4_ID);
-
-	if (held->mode == VNRX_ID_OPEN) {
-		held->step = (uint8_t)((uint16_t)(id - held->last));
-		held->mode = VNRX_ID_SET;
-	}
-	held->last = (uint16_t)id;
+	return vnrx_id_fits(held, l3) && (over == 0u || over == 0xffffu);
 }
 
 /* What the compare leaves open: does the transport header go on? */
@@ -243,6 +236,17 @@ static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt
 	f->tail = pkt;
 }
 
+/* All of the header that the mask leaves: with timestamps, as most segments, the length is known at compile time. */
+static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
+                                    const struct lane *lane)
+{
+	uint32_t usual = lane->hdr_min + VNRX_TCP_TIMESTAMPS;
+
+	if (lane->fixed && f->hdr_len == usual)
+		return vnrx_masked_equal_known(data, f->hdr, mask, usual);
+	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
+}
+
 /* Proves that the packet is the next full segment of f, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
                              const struct lane *lane)
@@ -252,7 +256,7 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	struct vnrx_links *l = &gro->flows.links[slot];
 
 	if (f->len != pkt->frag_len || f->shape != lane->index ||
-	    !vnrx_masked_equal(data, f->hdr, gro->shape[lane->index].mask, f->hdr_len) || !l4_continues(f, data, lane))
+	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !l4_continues(f, data, lane))
 		return false;
 	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
@@ -261,9 +265,9 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
 		return false;
 	if (!is_v6(lane))
-		id_advance(&f->id, data + lane->l3);
+		vnrx_id_advance(&f->id, data + lane->l3, 1u);
 	if (is_outer_v4(lane))
-		id_advance(&l->outer_id, data + lane->outer_l3);
+		vnrx_id_advance(&l->outer_id, data + lane->outer_l3, 1u);
 	link_segment(f, pkt);
 	return true;
 }

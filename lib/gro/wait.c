@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time: when held packets are due, and what the adaptive timer knows of a flow's gap.
+ * What the adaptive timer knows of a flow's gap.
  *
- * What it knows comes from three places. While a packet is held: the time from its first segment to now, and the
+ * It comes from three places. While a packet is held: the time from its first segment to now, and the
  * segments after those that came with the first, in one poll; how far those were apart nobody knows, but that the first
  * came not long before the poll and the last before its end. Before: the memory, a few recent gaps that weigh as much
  * as GAPS_HELD of the packet's own, so that one late poll makes no difference. Between held packets: the pause since
@@ -14,13 +14,11 @@
  */
 #include "wait.h"
 
-#include "../check.h"
 #include "../mem.h"
 #include "engine.h"
 
 #define WAIT_GAPS_2 7u    /* twice the gaps that a flow waits: 3.5, of which the powers of two leave 1.75 at least */
 #define WAIT_EXTRA  500u  /* ns, once per gap waited for */
-#define WAIT_UNIT   1024u /* ns: what the first seen list waits; each next one twice as long */
 #define PRIOR_MIN   2048u /* ns */
 #define PRIOR_MAX   65536u
 #define IRQ_NS      2000u /* before a poll its first packet may have come so long ago */
@@ -42,19 +40,6 @@ struct span {
 	uint32_t gaps; /* 0 = nothing is known */
 };
 
-static bool is_adaptive(const struct vnetrx_gro *gro)
-{
-	return (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u;
-}
-
-static vnetrx_ns add_ns(vnetrx_ns a, vnetrx_ns b)
-{
-	vnetrx_ns sum = a + b;
-
-	/* VNETRX_NEVER is no time: the latest deadline is the one before */
-	return sum < a || sum == VNETRX_NEVER ? VNETRX_NEVER - 1u : sum;
-}
-
 static uint32_t span_between(vnetrx_ns from, vnetrx_ns to)
 {
 	return to - from < SPAN_MAX ? (uint32_t)(to - from) : SPAN_MAX;
@@ -74,7 +59,7 @@ static struct span lighter(struct span s, uint32_t most)
 static unsigned list_for(struct span s, unsigned list)
 {
 	uint64_t most = (uint64_t)s.ns * WAIT_GAPS_2 + (uint64_t)s.gaps * (WAIT_GAPS_2 * WAIT_EXTRA); /* twice that */
-	uint64_t cost = (uint64_t)(2u * WAIT_UNIT << list) * s.gaps;
+	uint64_t cost = (uint64_t)(2u * VNRX_WAIT_UNIT << list) * s.gaps;
 
 	for (; list > 0u && cost > most; list--)
 		cost /= 2u;
@@ -89,7 +74,7 @@ static unsigned prior_list(const struct vnetrx_gro *gro)
 {
 	unsigned list = 0;
 
-	while (list + 1u < VNRX_WAITS && (2u * WAIT_UNIT << list) <= gro->prior_ns)
+	while (list + 1u < VNRX_WAITS && (2u * VNRX_WAIT_UNIT << list) <= gro->prior_ns)
 		list++;
 	return list;
 }
@@ -121,11 +106,11 @@ struct vnrx_gap *vnrx_gaps_init(struct vnrx_mem *mem, uint32_t sets)
 
 static uint16_t coarse(vnetrx_ns now)
 {
-	return (uint16_t)(now / WAIT_UNIT);
+	return (uint16_t)(now / VNRX_WAIT_UNIT);
 }
 
 /* The entry of a flow; when it has none, one that is free or the least recent, with `tag` 0. */
-static struct vnrx_gap *remembered(const struct vnetrx_gro *gro, uint32_t set, unsigned tag, vnetrx_ns now)
+static struct vnrx_gap *remembered(const struct vnetrx_gro *gro, uint32_t set, uint32_t tag, vnetrx_ns now)
 {
 	struct vnrx_gap *line = gro->gaps + (size_t)set * VNRX_GAPS;
 	struct vnrx_gap *oldest = line;
@@ -148,7 +133,7 @@ static struct vnrx_gap *remembered(const struct vnetrx_gro *gro, uint32_t set, u
 static struct span recall(struct vnetrx_gro *gro, const struct vnrx_gap *e, vnetrx_ns now)
 {
 	uint32_t gap_max = gro->hold_max_ns / 4u < GAP_MAX ? (uint32_t)(gro->hold_max_ns / 4u) : GAP_MAX;
-	uint32_t pause = (uint32_t)(uint16_t)(coarse(now) - e->seen) * WAIT_UNIT;
+	uint32_t pause = (uint32_t)(uint16_t)(coarse(now) - e->seen) * VNRX_WAIT_UNIT;
 	struct span s = lighter((struct span){ e->span * VNRX_GAP_UNIT, e->gaps }, GAPS_HELD);
 
 	if (pause > gap_max || (s.gaps != 0u && (uint64_t)pause * s.gaps > (uint64_t)s.ns * PAUSE_GAPS))
@@ -158,11 +143,6 @@ static struct span recall(struct vnetrx_gro *gro, const struct vnrx_gap *e, vnet
 	s.ns += pause;
 	s.gaps++;
 	return s;
-}
-
-static unsigned flow_tag(const struct vnetrx_gro *gro, uint32_t slot)
-{
-	return gro->flows.links[slot].tag + gro->flows.flow[slot].tag * 256u;
 }
 
 static void set_span(struct vnrx_links *l, struct span s)
@@ -176,11 +156,11 @@ unsigned vnrx_wait_first(struct vnetrx_gro *gro, uint32_t slot, uint32_t hash, v
 	struct vnrx_links *l = &gro->flows.links[slot];
 	struct span s = { 0, 0 };
 	const struct vnrx_gap *e;
+	uint32_t more = hash / 128u % 256u;
 
-	l->tag = (uint8_t)(hash | 1u);
-	gro->flows.flow[slot].tag = (uint8_t)(hash / 256u);
+	gro->flows.flow[slot].tag = (uint8_t)more;
 	l->late = 0;
-	e = remembered(gro, vnrx_hash_set(&gro->flows, hash), flow_tag(gro, slot), now);
+	e = remembered(gro, vnrx_hash_set(&gro->flows, hash), (uint32_t)vnrx_hash_tag(hash) + more * 256u, now);
 	if (e->tag != 0u)
 		s = recall(gro, e, now);
 	set_span(l, s);
@@ -195,19 +175,19 @@ static struct span known(const struct vnetrx_gro *gro, uint32_t slot)
 	uint32_t ns = l->span * VNRX_GAP_UNIT;
 	struct span poll;
 
-	if (l->seen != l->first) /* gaps is less by the segments that came with the first, see adapt() */
+	if (l->seen != l->first) /* gaps is less by the segments that came with the first, see vnrx_wait_next() */
 		return (struct span){ ns + span_between(l->first, l->seen), (uint32_t)((int32_t)segs + l->gaps - 1) };
 	if (segs == 1u)
 		return (struct span){ ns, (uint32_t)l->gaps };
 	/* all came in one poll: the first hardly long before it, the last before its end */
-	poll = lighter((struct span){ IRQ_NS + l->late * VNRX_GAP_UNIT, segs }, GAPS_POLL);
+	poll = lighter((struct span){ IRQ_NS + l->late * VNRX_LATE_UNIT, segs }, GAPS_POLL);
 	return (struct span){ ns + poll.ns, (uint32_t)l->gaps + poll.gaps };
 }
 
 void vnrx_wait_learn(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason)
 {
 	vnetrx_ns seen = gro->flows.links[slot].seen;
-	unsigned tag = flow_tag(gro, slot);
+	uint32_t tag = vnrx_flows_tag(&gro->flows, slot) + gro->flows.flow[slot].tag * 256u;
 	struct vnrx_gap *e = remembered(gro, slot / VNRX_WAYS, tag, seen);
 	struct span s = known(gro, slot);
 
@@ -225,8 +205,7 @@ void vnrx_wait_learn(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason r
 
 /* ---- while it is held ---- */
 
-/* The list for a flow that is joined at `now`, later than before. */
-static unsigned adapt(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
+unsigned vnrx_wait_next(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
 {
 	struct vnrx_links *l = &gro->flows.links[slot];
 	uint32_t segs = gro->flows.flow[slot].segs;
@@ -244,29 +223,14 @@ static unsigned adapt(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
 	return list_for(s, l->wait);
 }
 
-bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
-{
-	struct vnrx_flow *f = &gro->flows.flow[slot];
-	const struct vnrx_links *l = &gro->flows.links[slot];
-	unsigned wait = l->wait;
-
-	if (now >= add_ns(l->first, gro->hold_max_ns))
-		return false;
-	if (is_adaptive(gro) && now > l->seen)
-		wait = adapt(gro, slot, now);
-	f->tick = gro->tick;
-	vnrx_flows_touch(&gro->flows, slot, now, wait);
-	return true;
-}
-
 /* The flow was seen by the poll that ends at `now`. Returns the list where it belongs. */
 static unsigned rest(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
 {
 	struct vnrx_links *l = &gro->flows.links[slot];
-	uint32_t late = span_between(l->seen, now) / VNRX_GAP_UNIT;
+	uint32_t late = span_between(l->seen, now) / VNRX_LATE_UNIT;
 	struct span s;
 
-	l->late = (uint16_t)(late < UINT16_MAX ? late : UINT16_MAX);
+	l->late = (uint8_t)(late < UINT8_MAX ? late : UINT8_MAX);
 	s = known(gro, slot);
 	return s.gaps != 0u ? list_for(s, l->wait) : l->wait;
 }
@@ -275,7 +239,7 @@ void vnrx_wait_rest(struct vnetrx_gro *gro, vnetrx_ns from, vnetrx_ns now)
 {
 	struct vnrx_flows *t = &gro->flows;
 
-	if (!is_adaptive(gro) || from > now)
+	if ((gro->flags & VNETRX_GRO_ADAPTIVE) == 0u || from > now)
 		return;
 	for (unsigned wait = 0; wait < VNRX_WAITS; wait++) {
 		uint32_t slot = t->links[t->sentinel + wait].seen_prev, prev;
@@ -288,54 +252,4 @@ void vnrx_wait_rest(struct vnetrx_gro *gro, vnetrx_ns from, vnetrx_ns now)
 				vnrx_flows_touch(t, slot, from, to);
 		}
 	}
-}
-
-/* ---- when it is due ---- */
-
-static unsigned waits(const struct vnetrx_gro *gro)
-{
-	return is_adaptive(gro) ? VNRX_WAITS : gro->timeout_ns != 0u ? 1u : 0u;
-}
-
-/* When slot, in seen[wait], will have been quiet for too long. */
-static vnetrx_ns quiet_due(const struct vnetrx_gro *gro, unsigned wait, uint32_t slot)
-{
-	const struct vnrx_links *l = &gro->flows.links[slot];
-
-	if (is_adaptive(gro))
-		return add_ns(l->seen, ((uint32_t)WAIT_UNIT << wait) + l->late * VNRX_GAP_UNIT);
-	return add_ns(l->seen, gro->timeout_ns);
-}
-
-void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq *q)
-{
-	const struct vnrx_flows *t = &gro->flows;
-	uint32_t slot;
-
-	vnrx_gro_set_clock(gro, now);
-	while ((slot = vnrx_flows_oldest(t)) != t->sentinel &&
-	       add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
-		vnrx_gro_leave(gro, slot, VNETRX_LEFT_HOLD, q);
-	for (unsigned wait = 0; wait < waits(gro); wait++) {
-		while ((slot = vnrx_flows_quietest(t, wait)) < t->sentinel && quiet_due(gro, wait, slot) <= gro->clock)
-			vnrx_gro_leave(gro, slot, VNETRX_LEFT_TIMEOUT, q);
-	}
-}
-
-vnetrx_ns vnetrx_gro_deadline(const struct vnetrx_gro *gro)
-{
-	const struct vnrx_flows *t = &gro->flows;
-	vnetrx_ns deadline;
-
-	if (t->held == 0u)
-		return VNETRX_NEVER;
-	deadline = add_ns(t->links[vnrx_flows_oldest(t)].first, gro->hold_max_ns);
-	for (unsigned wait = 0; wait < waits(gro); wait++) {
-		uint32_t slot = vnrx_flows_quietest(t, wait);
-		vnetrx_ns due = slot < t->sentinel ? quiet_due(gro, wait, slot) : VNETRX_NEVER;
-
-		if (due < deadline)
-			deadline = due;
-	}
-	return deadline;
 }

@@ -101,6 +101,8 @@ static void meta_csum(const struct fields *f, struct vnetrx_meta *meta)
 		meta->csum_offset = (uint16_t)f->csum_offset;
 	} else if ((f->flags & F_DATA_VALID) != 0u) {
 		meta->flags |= VNETRX_PKT_CSUM_OK;
+		if ((f->flags & F_TUNNEL_CSUM) != 0u)
+			meta->flags |= VNETRX_PKT_CSUM_INNER;
 	}
 }
 
