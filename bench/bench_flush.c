@@ -5,8 +5,8 @@
  * The workload of Linux' "per device gro flush timer" (2014): 200 flows in trains of 44 over one fully used 10 GbE
  * link, 8 queues, a core each; see flush_sim.h. Published there: 2.65 segments per packet without a timer, 42 with
  * 2000 ns. Then the adaptive timer, which is told nothing, on links from 1 to 100 GbE, with trains interleaved, with
- * fast and slow flows on one queue, with jitter, with and without timestamps of the card. For contrast a card that holds
- * its interrupt back until no packet came for 2000 ns, as coalescing timers that each packet rearms do.
+ * fast and slow flows on one queue, with jitter, with and without timestamps of the card. For contrast a card that
+ * holds its interrupt back until no packet came for 2000 ns, as coalescing timers that each packet rearms do.
  */
 #include <stdio.h>
 
@@ -62,8 +62,8 @@ static void limit(struct bench *b, const char *name, const char *what, double va
 	        ok ? "ok" : "MISSED");
 }
 
-/* In random order trains of one queue follow each other without a pause: there a tail may come at the beginning of a long
- * poll, and be due during the next ones, before which what is on the ring comes first. */
+/* In random order trains of one queue follow each other without a pause: there a tail may come at the beginning of a
+ * long poll, and be due during the next ones, in which what is on the ring comes first. */
 static void limits(struct bench *b, const struct flush_case *c, const struct flush_result *r)
 {
 	double segs = (double)r->segs / (double)r->pkts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The virtio-net header of received packets (virtio 1.2, 5.1.6; little-endian): read for drivers, written for hosts that
- * hand packets on to a TAP or to vhost.
+ * The virtio-net header of received packets (virtio 1.2, 5.1.6; little-endian): read for drivers, written for hosts
+ * that hand packets on to a TAP or to vhost.
  *
  *   0 flags  1 gso_type  2 hdr_len  4 gso_size  6 csum_start  8 csum_offset  10 num_buffers  12 hash  16 hash_type
  *  18 pad
@@ -25,8 +25,8 @@ extern "C" {
 #define VNETRX_VIRTIO_TUNNEL      8u /* UDP tunnel GSO types may appear                                          */
 #define VNETRX_VIRTIO_TAP        16u /* the other side is a TAP: num_buffers 0 means 1                           */
 
-/* What the reader of a written header accepts, beside HASH_REPORT and TUNNEL. What a TAP is told by TUNSETOFFLOAD is what
- * its owner accepts; the kernel on its other side takes all of these (TUNNEL since Linux 6.17, USO since 6.2). */
+/* What the reader of a written header accepts, beside HASH_REPORT and TUNNEL. The kernel behind a TAP accepts all of
+ * these (USO since Linux 6.2, TUNNEL since 6.17), whatever TUNSETOFFLOAD says: that is about the other direction. */
 #define VNETRX_VIRTIO_CSUM       32u /* GUEST_CSUM: checksums to complete, or said to be right; all below need it */
 #define VNETRX_VIRTIO_TSO4       64u /* GUEST_TSO4: TCP over IPv4                                                */
 #define VNETRX_VIRTIO_TSO6      128u /* GUEST_TSO6: TCP over IPv6                                                */
@@ -41,12 +41,11 @@ extern "C" {
 VNETRX_MUST_USE int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
                                              struct vnetrx_meta *meta);
 
-/* Writes the header, hdr_len bytes (10, 12, 20, 24 or 32), for a packet that is handed on: what it says is in one buffer,
- * behind it. The packet's bytes stay as they are. VNETRX_ERR_CANNOT, and hdr untouched, when the header cannot say what the
- * packet is: what `features` does not accept; merged with CWR, with fixed IPv4 ids, in PPPoE, in a tunnel other than UDP
- * or with a checksum of its own, or over 64 KiB; a checksum that is complete (VNETRX_GRO_CSUM_BYTES) or none; segments
- * of unknown size; a tag that the device took off. Of what VNETRX_GRO_PROFILE_VIRTIO merges none is refused where all
- * features are accepted. */
+/* Writes the header, hdr_len bytes (10, 12, 20, 24 or 32), of a packet that is handed on in one buffer. The packet stays
+ * as it is. VNETRX_ERR_CANNOT, and hdr untouched, when the header cannot say it: what `features` does not accept; merged
+ * with CWR, with fixed IPv4 ids, in PPPoE, in a tunnel other than UDP or with a checksum of its own, over 64 KiB, or
+ * with a checksum that is complete (VNETRX_GRO_CSUM_BYTES) or none; segments of unknown size; a tag that the device
+ * took off. With all features accepted, nothing that VNETRX_GRO_PROFILE_VIRTIO merges is refused. */
 VNETRX_MUST_USE int vnetrx_virtio_net_encode(const struct vnetrx_pkt *pkt, uint32_t features, void *hdr,
                                              size_t hdr_len);
 

@@ -6,8 +6,8 @@
  * segments after those that came with the first, in one poll; how far those were apart nobody knows, but that the first
  * came not long before the poll and the last before its end. Before: the memory, a few recent gaps that weigh as much
  * as GAPS_HELD of the packet's own, so that one late poll makes no difference. Between held packets: the pause since
- * the flow's last segment is one gap more if it is of the size of the others, or the only one known; else it is a pause.
- * A flow that nothing is known of waits for `prior`, which grows where waiting pays and shrinks where it does not.
+ * the flow's last segment is one gap more if it is of the size of the others, or the only one known; else a pause. A
+ * flow that nothing is known of waits for `prior`, which grows where waiting pays and shrinks where it does not.
  *
  * The memory is a table of its own because most packets leave before their flow's next train comes. It goes with the
  * sets of the flow table, forgets the least recent, and holds nothing that could do harm when it is wrong.

@@ -3,8 +3,8 @@
  * The other direction: a received packet handed on behind a virtio-net header.
  *
  * Whoever reads the header cuts the packet as TCP segmentation does: ids rise, CWR stays on the first segment only, the
- * checksum at csum_start is completed in each segment, and everything before it is repeated. A packet of which that would
- * not give back what was received is refused.
+ * checksum at csum_start is completed in each segment, and everything before it is repeated. A packet of which that
+ * would not give back what was received is refused.
  */
 #include "vnetrx/pkt.h"
 #include "vnetrx/virtio_net.h"
@@ -114,16 +114,16 @@ static bool merged_encode(const struct vnetrx_pkt *pkt, uint32_t features, uint8
 static bool received_encode(const struct vnetrx_pkt *pkt, uint32_t features, uint8_t *hdr, bool tcp)
 {
 	uint32_t hdr_len = (uint32_t)pkt->csum_start + VNRX_UDP_HDR;
-	uint32_t doff = 0;
+	uint32_t word = 0;
 
 	if ((pkt->gso_type & TUNNEL_BITS) != 0u || pkt->len > VNRX_ETH_HDR + TAGS_MAX * VNRX_VLAN_HDR + IP_LEN_MAX)
 		return false;
 	if ((pkt->gso_type & VNETRX_GSO_ECN) != 0u && !accepts(features, VNETRX_VIRTIO_ECN))
 		return false;
 	if (tcp) {
-		if (!read_be16(pkt, (uint32_t)pkt->csum_start + VNRX_TCP_DOFF, &doff) || doff / 4096u * 4u < VNRX_TCP_HDR)
+		if (!read_be16(pkt, (uint32_t)pkt->csum_start + VNRX_TCP_DOFF, &word) || word / 4096u * 4u < VNRX_TCP_HDR)
 			return false;
-		hdr_len = pkt->csum_start + doff / 4096u * 4u;
+		hdr_len = pkt->csum_start + word / 4096u * 4u;
 	}
 	hdr[OFF_GSO_TYPE] |= pkt->gso_type & VNETRX_GSO_ECN;
 	put_le16(hdr + OFF_HDR_LEN, hdr_len);
