@@ -121,9 +121,11 @@ static bool received_encode(const struct vnetrx_pkt *pkt, uint32_t features, uin
 	if ((pkt->gso_type & VNETRX_GSO_ECN) != 0u && !accepts(features, VNETRX_VIRTIO_ECN))
 		return false;
 	if (tcp) {
-		if (!read_be16(pkt, (uint32_t)pkt->csum_start + VNRX_TCP_DOFF, &word) || word / 4096u * 4u < VNRX_TCP_HDR)
+		if (!read_be16(pkt, (uint32_t)pkt->csum_start + VNRX_TCP_DOFF, &word))
 			return false;
 		hdr_len = pkt->csum_start + word / 4096u * 4u;
+		if (hdr_len < (uint32_t)pkt->csum_start + VNRX_TCP_HDR)
+			return false;
 	}
 	hdr[OFF_GSO_TYPE] |= pkt->gso_type & VNETRX_GSO_ECN;
 	put_le16(hdr + OFF_HDR_LEN, hdr_len);
