@@ -33,6 +33,9 @@ static const uint8_t vxlan[] = { 0xc0, 0x00, 0x12, 0xb5, 0, 0, 0, 0, 0x08, 0, 0,
 #define TCP_FLAGS  13u
 #define UDP_LEN    4u
 #define PROTO_UDP  17u
+#define TCP_PSH    0x08u
+#define FIRST_PORT 1024u
+#define FLOW_SEQ   1000003u /* between the first sequence numbers of neighbours */
 
 static uint32_t get16(const uint8_t *p)
 {
@@ -170,12 +173,28 @@ void traffic_frame(const struct traffic *t, uint8_t *frame, uint32_t number, uin
 		put_ipv4(frame + t->outer_l3, 0, nth);
 		put16(frame + t->outer_l3 + IPV4_HDR, 0xc000u + number % 0x4000u);
 	}
-	put16(l4, 1024u + number);
+	put16(l4, FIRST_PORT + number);
 	if (!v6 && l3[IP_PROTO] == PROTO_UDP)
 		return;
-	put32(l4 + TCP_SEQ, number * 1000003u + nth * (t->frame_len - t->hdr_len));
+	put32(l4 + TCP_SEQ, number * FLOW_SEQ + nth * (t->frame_len - t->hdr_len));
 	if (t->push_every != 0u && nth % t->push_every == t->push_every - 1u)
-		l4[TCP_FLAGS] |= 0x08u;
+		traffic_push(t, frame);
+}
+
+void traffic_push(const struct traffic *t, uint8_t *frame)
+{
+	frame[t->l4 + TCP_FLAGS] |= TCP_PSH;
+}
+
+struct traffic_id traffic_read(const struct traffic *t, const uint8_t *frame)
+{
+	const uint8_t *l4 = frame + t->l4;
+	struct traffic_id id = { .number = get16(l4) - FIRST_PORT };
+	uint32_t seq = get16(l4 + TCP_SEQ) << 16 | get16(l4 + TCP_SEQ + 2u);
+
+	id.nth = (seq - id.number * FLOW_SEQ) / (t->frame_len - t->hdr_len);
+	id.push = (l4[TCP_FLAGS] & TCP_PSH) != 0;
+	return id;
 }
 
 void traffic_write(struct traffic *t, uint8_t *frame)

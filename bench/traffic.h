@@ -10,6 +10,7 @@
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TRAFFIC_HDR       66u   /* Ethernet 14, IPv4 20, TCP 20 and 12 of options */
@@ -59,5 +60,17 @@ void traffic_write(struct traffic *t, uint8_t *frame);
 
 /* Writes those of one packet: the nth of the flow with this number. */
 void traffic_frame(const struct traffic *t, uint8_t *frame, uint32_t number, uint32_t nth);
+
+/* Sets PSH in a TCP frame. */
+void traffic_push(const struct traffic *t, uint8_t *frame);
+
+/* Which packet of which flow a TCP frame begins with, and whether it has PSH. */
+struct traffic_id {
+	uint32_t number;
+	uint32_t nth;
+	bool     push;
+};
+
+struct traffic_id traffic_read(const struct traffic *t, const uint8_t *frame);
 
 #endif

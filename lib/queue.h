@@ -39,6 +39,7 @@ struct vnetrx_rxq {
 	vnetrx_ns retry_at;          /* when a short ring tries again                           */
 	vnetrx_ns timer;             /* the deadline the host was told last                     */
 	vnetrx_ns clock;             /* the latest `now`                                        */
+	vnetrx_ns polled_at;         /* `now` of the poll that complete() ends; NEVER = none    */
 	struct vnetrx_queue_stats stats;
 	struct vnrx_shared_stats  shared;
 };

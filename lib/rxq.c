@@ -9,6 +9,7 @@
 
 #include "buf/merge.h"
 #include "buf/pool.h"
+#include "gro/wait.h"
 
 /* ---- buffers to the device ---- */
 
@@ -240,18 +241,26 @@ static void tell_timer(struct vnetrx_rxq *q)
 	q->timer = deadline;
 }
 
+/* Hands up what is due. From poll, and again from complete, between which time has passed. */
+static void end_of_poll(struct vnetrx_rxq *q)
+{
+	vnrx_wait_rest(q->gro, q->polled_at, q->clock);
+	vnetrx_gro_expire(q->gro, q->clock, &q->fifo);
+}
+
 static unsigned poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 {
 	unsigned taken;
 
 	begin(q, now);
+	q->polled_at = q->clock;
 	q->stats.polls++;
 	if (q->is_short && !q->is_broken)
 		refill(q);
 	deliver(q);
 	taken = take(q, budget);
 	if (q->gro != NULL) {
-		vnetrx_gro_expire(q->gro, q->clock, &q->fifo);
+		end_of_poll(q);
 		deliver(q);
 	}
 	return taken;
@@ -283,7 +292,8 @@ bool vnetrx_rxq_complete(struct vnetrx_rxq *q, vnetrx_ns now)
 	if (q->gro != NULL && q->flush_each)
 		vnetrx_gro_flush(q->gro, &q->fifo);
 	else if (q->gro != NULL)
-		vnetrx_gro_expire(q->gro, q->clock, &q->fifo);
+		end_of_poll(q);
+	q->polled_at = VNETRX_NEVER;
 	deliver(q);
 	if (q->is_short && !q->is_broken)
 		refill(q);

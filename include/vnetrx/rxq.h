@@ -91,7 +91,7 @@ unsigned vnetrx_rxq_poll(struct vnetrx_rxq *rxq, unsigned budget, vnetrx_ns now)
 VNETRX_MUST_USE bool vnetrx_rxq_complete(struct vnetrx_rxq *rxq, vnetrx_ns now);
 
 /* The deadline is reached: takes what the device has (up to budget packets), lets it join, hands up what is
- * still due. */
+ * still due. In everything else a poll: complete ends it, with which the adaptive timer learns how long it took. */
 unsigned vnetrx_rxq_expire(struct vnetrx_rxq *rxq, unsigned budget, vnetrx_ns now);
 
 /* When vnetrx_rxq_expire() is wanted next: a held packet is due, or a short ring tries again. VNETRX_NEVER = not at

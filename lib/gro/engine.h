@@ -32,6 +32,8 @@ struct vnrx_shape {
 	uint8_t  mask[VNRX_HDR_MAX]; /* bits that must be equal on the short way            */
 };
 
+struct vnrx_gap;
+
 struct vnetrx_gro {
 	struct vnrx_flows flows;
 	uint32_t  tick;         /* counts the steps of clock: a flow is touched once in each          */
@@ -42,7 +44,8 @@ struct vnetrx_gro {
 	uint32_t  payload_min;  /* packets with less are not held                                     */
 	unsigned  guess;        /* shape of the last packet held: the next is guessed to be like it   */
 	unsigned  shapes_next;  /* where the search for a shape to replace goes on                    */
-	unsigned  wait_first;   /* seen list of a flow whose gap is not known                         */
+	uint32_t  prior_ns;     /* adaptive: wait of a flow of which nothing is known                 */
+	struct vnrx_gap *gaps;  /* adaptive: VNRX_GAPS for each set of flows                          */
 	vnetrx_ns timeout_ns;
 	vnetrx_ns hold_max_ns;
 	vnetrx_ns clock;        /* the latest `now`                                                   */

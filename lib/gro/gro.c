@@ -125,7 +125,7 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 		gro->shape[f->shape].refs++;
 	if (seg->d.outer.version == 0u)
 		hash.outer = VNRX_FLOW_NONE;
-	vnrx_flows_add(t, slot, &hash, seg->now, (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? gro->wait_first : 0u);
+	vnrx_flows_add(t, slot, &hash, seg->now, vnrx_first_list(gro, slot, hash.flow, seg->now));
 	gro->stats.held_new++;
 	return f->shape < VNRX_SHAPES ? f->shape : gro->guess;
 }

@@ -225,7 +225,7 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 	gro->shape[lane->index].refs++;
 	vnrx_record_layers(gro, slot, &seg);
 	vnrx_record_tcp(gro, f, &seg);
-	vnrx_flows_add(t, slot, &hash, gro->clock, (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? gro->wait_first : 0u);
+	vnrx_flows_add(t, slot, &hash, gro->clock, vnrx_first_list(gro, slot, hash.flow, gro->clock));
 	return f;
 }
 

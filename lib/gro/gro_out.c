@@ -6,6 +6,7 @@
  * its address pair.
  */
 #include "engine.h"
+#include "wait.h"
 
 /* The counters as arrays; the order is that of their enums. */
 _Static_assert(offsetof(struct vnetrx_gro_stats, pass_tunnel) - offsetof(struct vnetrx_gro_stats, pass_off) ==
@@ -75,6 +76,8 @@ static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason rea
 	(&gro->stats.left_push)[reason - VNETRX_LEFT_PUSH]++;
 	head->seen_first = l->first;
 	head->seen_last = l->seen;
+	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u)
+		vnrx_wait_learn(gro, slot, reason);
 	if (f->segs > 1u)
 		finish_counts(head, f->segs);
 	if (payload != head->len - f->hdr_len) /* else it was held alone and leaves as it came */

@@ -73,15 +73,18 @@ static bool gso_plain(const struct vnrx_seg *seg)
 	return base == wanted && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) == 0u;
 }
 
-/* What a host that writes a virtio-net header could not say. */
+/* What a host that writes a virtio-net header could not say, see vnetrx_virtio_net_encode(): the header completes one
+ * checksum, which must be there, and knows no tunnel but UDP without one. */
 static bool unsayable(const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 
-	if (d->pppoe != 0u || d->outer.version != 0u)
+	if (d->pppoe != 0u || (seg->pkt->flags & VNETRX_PKT_VLAN) != 0u)
+		return true;
+	if (d->outer.version != 0u && (d->udp_tunnel == 0u || udp_csum(seg->hdr, d->outer.l4) != 0u))
 		return true;
 	if (d->proto == VNRX_PROTO_UDP)
-		return udp_csum(seg->hdr, d->l4) == 0u; /* the header wants it completed */
+		return udp_csum(seg->hdr, d->l4) == 0u;
 	return (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
 }
 

@@ -4,6 +4,7 @@
 #define VNRX_RECORD_H
 
 #include "engine.h"
+#include "wait.h"
 
 /* The first id of a level. */
 static VNRX_INLINE struct vnrx_id vnrx_id_open(const struct vnetrx_gro *gro, const uint8_t *l3, uint32_t count)
@@ -111,6 +112,12 @@ static VNRX_INLINE void vnrx_record_udp(const struct vnetrx_gro *gro, struct vnr
 	f->first_seq = 0;
 	f->next_seq = seg->payload;
 	f->fast_max = vnrx_fast_max(gro, seg, vnrx_segs_max(gro, VNRX_PROTO_UDP));
+}
+
+/* Where in the seen lists a packet begins. */
+static VNRX_INLINE unsigned vnrx_first_list(struct vnetrx_gro *gro, uint32_t slot, uint32_t hash, vnetrx_ns now)
+{
+	return (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? vnrx_wait_first(gro, slot, hash, now) : 0u;
 }
 
 #endif
