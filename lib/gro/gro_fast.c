@@ -153,7 +153,7 @@ static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8
 }
 
 /* The first record whose tag fits; the compares that follow prove or refute it. */
-static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const struct place *p)
+static VNRX_INLINE struct vnrx_flow *find(const struct vnrx_flows *t, const struct place *p)
 {
 	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
 
@@ -329,37 +329,114 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	return true;
 }
 
-static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                const struct lane lane)
+/* Where the flow of a packet seems to be; NULL = nowhere. */
+static VNRX_INLINE struct vnrx_flow *guess(const struct vnrx_flows *t, const struct vnetrx_pkt *pkt,
+                                           const struct lane *lane)
 {
-	struct vnrx_flow *f = NULL;
-	unsigned first = i, opened = 0;
+	struct place p = place_of(t, pkt->data, lane);
 
+	return find(t, &p);
+}
+
+/* The guess was nowhere: the packet before may have opened the flow, or this one does. NULL = it takes the general way. */
+static VNRX_INLINE struct vnrx_flow *find_or_open(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
+                                                  const struct lane *lane, bool *opened)
+{
+	struct place p = place_of(&gro->flows, pkt->data, lane);
+	struct vnrx_flow *f = find(&gro->flows, &p);
+
+	if (f == NULL && lane->fixed) {
+		f = open_flow(gro, pkt, &p, lane);
+		*opened = f != NULL;
+	}
+	return f;
+}
+
+static VNRX_INLINE bool is_of(const struct vnrx_flow *f, const struct vnetrx_pkt *pkt, const struct lane *lane)
+{
+	return same_key(pkt->data + lane->addrs, f->hdr + lane->addrs, lane->key_len);
+}
+
+/* Takes packets while their flows change: the place of the next one is looked for before this one is joined, so that neither
+ * waits for the other. What is found is a guess that the join proves. *same: the flow of which the next packet seems to be
+ * too, NULL = the end. */
+static VNRX_INLINE unsigned run_mixed(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                                      struct vnrx_flow **same, const struct lane *lane)
+{
+	struct vnrx_flow *f, *next;
+	bool more;
+
+	*same = NULL;
+	prefetch(pkts, i, n);
+	if (VNRX_UNLIKELY(!plain(pkts[i], lane)))
+		return i;
+	f = guess(&gro->flows, pkts[i], lane);
+	do {
+		bool opened = false;
+
+		next = NULL;
+		more = false;
+		if (VNRX_LIKELY(i + 1u < n)) {
+			prefetch(pkts, i + 1u, n);
+			more = plain(pkts[i + 1u], lane);
+		}
+		if (VNRX_LIKELY(more))
+			next = guess(&gro->flows, pkts[i + 1u], lane);
+		if (VNRX_UNLIKELY(f == NULL))
+			f = find_or_open(gro, pkts[i], lane, &opened);
+		if (VNRX_UNLIKELY(opened)) {
+			if (more && is_of(f, pkts[i + 1u], lane))
+				next = f;
+		} else if (VNRX_UNLIKELY(f == NULL) || !is_of(f, pkts[i], lane) || !join(gro, f, pkts[i], lane)) {
+			return i;
+		}
+		i++;
+		if (f == next) {
+			*same = f;
+			return i;
+		}
+		f = next;
+	} while (more);
+	return i;
+}
+
+/* Takes packets of one flow; *other: the next one is of another. */
+static VNRX_INLINE unsigned run_same(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                                     struct vnrx_flow *f, const struct lane *lane, bool *other)
+{
+	*other = false;
 	for (; i < n; i++) {
 		struct vnetrx_pkt *pkt = pkts[i];
 
 		prefetch(pkts, i, n);
-		if (VNRX_UNLIKELY(!plain(pkt, &lane)))
+		if (VNRX_UNLIKELY(!plain(pkt, lane)))
 			break;
-		if (VNRX_UNLIKELY(f == NULL) || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
-			struct place p = place_of(&gro->flows, pkt->data, &lane);
-
-			f = probe(&gro->flows, &p);
-			if (VNRX_UNLIKELY(f == NULL)) {
-				f = lane.fixed ? open_flow(gro, pkt, &p, &lane) : NULL;
-				if (f == NULL)
-					break;
-				opened++;
-				continue;
-			}
-			if (!same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len))
-				break;
+		if (!is_of(f, pkt, lane)) {
+			*other = true;
+			break;
 		}
-		if (!join(gro, f, pkt, &lane))
+		if (!join(gro, f, pkt, lane))
 			break;
 	}
-	gro->stats.joined += i - first - opened;
-	gro->stats.held_new += opened;
+	return i;
+}
+
+static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                                const struct lane lane)
+{
+	uint32_t held = gro->flows.held;
+	struct vnrx_flow *f = NULL;
+	unsigned first = i;
+	bool other = true;
+
+	while (other && i < n) {
+		i = run_mixed(gro, pkts, i, n, &f, &lane);
+		if (f == NULL)
+			break;
+		i = run_same(gro, pkts, i, n, f, &lane, &other);
+	}
+	gro->stats.joined += i - first - (gro->flows.held - held);
+	gro->stats.held_new += gro->flows.held - held;
 	return i;
 }
 
