@@ -29,7 +29,8 @@ struct lane {
 	uint32_t outer_l4;
 	unsigned kind;     /* VNRX_KIND_* */
 	unsigned index;
-	bool     fixed;
+	bool     known;    /* at compile time: without VLAN tags                         */
+	bool     opens;    /* a flow that is not in the table is opened here             */
 };
 
 static VNRX_INLINE void prefetch_headers(const struct vnetrx_pkt *pkt)
@@ -299,7 +300,7 @@ static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, co
 static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
                                     const struct lane *lane)
 {
-	if (lane->fixed && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
+	if (lane->known && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
 		return same_usual_header(data, f->hdr, lane);
 	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
 }
@@ -345,7 +346,7 @@ static VNRX_INLINE struct vnrx_flow *find_or_open(struct vnetrx_gro *gro, struct
 	struct place p = place_of(&gro->flows, pkt->data, lane);
 	struct vnrx_flow *f = find(&gro->flows, &p);
 
-	if (f == NULL && lane->fixed) {
+	if (f == NULL && lane->opens) {
 		f = open_flow(gro, pkt, &p, lane);
 		*opened = f != NULL;
 	}
@@ -442,15 +443,16 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 
 /* ---- the loops ---- */
 
-#define IPV4_LANE(tags) \
-	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 34u + 4u * (tags), .addrs = 26u + 4u * (tags), .key_len = 12u, \
-	                .hdr_min = 54u + 4u * (tags), .index = (tags), .fixed = true })
-#define IPV6_LANE(tags) \
-	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 54u + 4u * (tags), .addrs = 22u + 4u * (tags), .key_len = 36u, \
-	                .hdr_min = 74u + 4u * (tags), .index = 3u + (tags), .kind = VNRX_KIND_IPV6, .fixed = true })
+/* TCP without VLAN tags, which is worth a loop of its own. */
+static const struct lane ipv4_lane = {
+	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 54u, .index = 0u, .known = true, .opens = true,
+};
+static const struct lane ipv6_lane = {
+	.l3 = 14u, .l4 = 54u, .addrs = 22u, .key_len = 36u, .hdr_min = 74u, .index = 3u, .kind = VNRX_KIND_IPV6,
+	.known = true, .opens = true,
+};
 
-/* A shape that was taken up. The ports and the end of the address before them tell flows apart; the compare does the
- * rest. */
+/* Any other shape. The ports and the end of the address before them tell flows apart; the compare does the rest. */
 static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
                           unsigned index)
 {
@@ -465,6 +467,7 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
 		.outer_l4 = s->outer_l4,
 		.kind = s->kind,
 		.index = index,
+		.opens = index < VNRX_SHAPES_FIXED,
 	};
 
 	return run(gro, pkts, i, n, lane);
@@ -510,17 +513,9 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 {
 	switch (shape) {
 	case 0:
-		return run(gro, pkts, i, n, IPV4_LANE(0u));
-	case 1:
-		return run(gro, pkts, i, n, IPV4_LANE(1u));
-	case 2:
-		return run(gro, pkts, i, n, IPV4_LANE(2u));
+		return run(gro, pkts, i, n, ipv4_lane);
 	case 3:
-		return run(gro, pkts, i, n, IPV6_LANE(0u));
-	case 4:
-		return run(gro, pkts, i, n, IPV6_LANE(1u));
-	case 5:
-		return run(gro, pkts, i, n, IPV6_LANE(2u));
+		return run(gro, pkts, i, n, ipv6_lane);
 	case VNRX_SHAPE_UDP:
 		return run_udp(gro, pkts, i, n, q);
 	default:
