@@ -85,6 +85,8 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d)
 {
 	struct vnrx_shape s = shape_of(d);
 
+	if (gro->guess < VNRX_SHAPES && same_shape(&gro->shape[gro->guess], &s))
+		return gro->guess;
 	for (unsigned i = 0; i < VNRX_SHAPES; i++) {
 		if (same_shape(&gro->shape[i], &s))
 			return i;
