@@ -8,7 +8,7 @@ usage()
 sh tests/captures.sh [DIR] [--no-install]
 
 Every capture (*.pcap, *.pcapng, *.gz) in DIR, or else those in examples/captures, goes through vnetrx-replay with --poll 0
-and --poll 64, each with and without --flush-timeout 1000000; check-capture then compares what came out with what went in
+and --poll 64, each with and without --flush-timeout 1000000, with UDP merged and with the adaptive timer; check-capture then compares what came out with what went in
 (laws 1 and 2), and some captures by name with the number of packets they must become. One line for each run. Captures of
 other link types are made and tried too. The last line is "N passed, N failed".
 END
@@ -98,6 +98,8 @@ for capture in "$captures"/*.pcap "$captures"/*.pcapng "$captures"/*.gz; do
 		run "$capture" - --poll $poll
 		run "$capture" - --poll $poll --flush-timeout 1000000
 	done
+	run "$capture" - --poll 64 --udp-zero
+	run "$capture" - --poll 8 --udp-zero --adaptive
 	wanted=$(exact "$capture")
 	[ "$wanted" = - ] || run "$capture" "$wanted" --poll 0 --flows 4096
 done
