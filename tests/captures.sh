@@ -7,10 +7,11 @@ usage()
 	cat <<'END'
 sh tests/captures.sh [DIR] [--no-install]
 
-Every capture (*.pcap, *.pcapng, *.gz) in DIR, or else those in examples/captures, goes through vnetrx-replay with --poll 0
-and --poll 64, each with and without --flush-timeout 1000000, with UDP merged and with the adaptive timer; check-capture then compares what came out with what went in
-(laws 1 and 2), and some captures by name with the number of packets they must become. One line for each run. Captures of
-other link types are made and tried too. The last line is "N passed, N failed".
+Every capture (*.pcap, *.pcapng, *.gz) in DIR, or else those in examples/captures, goes through vnetrx-replay with
+--poll 0 and --poll 64, each with and without --flush-timeout 1000000, with UDP merged and with the adaptive timer;
+check-capture then compares what came out with what went in (laws 1 and 2), and some captures by name with the number of
+packets they must become. One line for each run. Captures of other link types are made and tried too. The last line is
+"N passed, N failed".
 END
 }
 

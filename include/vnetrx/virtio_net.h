@@ -12,7 +12,7 @@
 #ifndef VNETRX_VIRTIO_NET_H
 #define VNETRX_VIRTIO_NET_H
 
-#include "pkt.h"
+#include "ops.h"
 
 #ifdef __cplusplus
 extern "C" {
