@@ -9,7 +9,7 @@ usage()
 sh tests/captures.sh [DIR] [--no-install]
 
 Sends each capture in DIR (default: examples/captures) through vnetrx-replay, with --poll 0 and 64, each with
---flush-timeout 0 and 1000000, and checks from IN, OUT and META that nothing is lost, changed or out of order. Then,
+--flush-timeout 0 and 1000000, with UDP merged and with the adaptive timer, and checks from IN, OUT and META that nothing is lost, changed or out of order. Then,
 where DIR has them, how many packets certain captures must come to; captures of other kinds made here; and that the
 checker finds what is wrong.
 
@@ -111,7 +111,8 @@ one_file()
 	figures=
 	bad=
 	note=
-	for options in '--poll 0' '--poll 0 --flush-timeout 1000000' '--poll 64' '--poll 64 --flush-timeout 1000000'; do
+	for options in '--poll 0' '--poll 0 --flush-timeout 1000000' '--poll 64' '--poll 64 --flush-timeout 1000000' \
+		'--poll 64 --udp-zero' '--poll 8 --udp-zero --adaptive'; do
 		# shellcheck disable=SC2086 # words
 		if through "$1" $options; then
 			figures="$figures$(printf ' %5d' "$out")"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Merged packets behind an encoded header, written into a TAP of a network namespace of our own: the kernel's sockets on
- * its other side must read what was in their segments. Skipped where such a namespace or TAP cannot be had.
+ * Merged packets behind an encoded header, written into a TAP of a network namespace of our own: the kernel's sockets
+ * on its other side must read what was in their segments. Skipped where such a namespace or TAP cannot be had.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -33,7 +33,8 @@
 #define WAIT_MS  5000
 #define SEGS     5u
 #define SEG_LEN  1000u
-#define ACCEPTED (VNETRX_VIRTIO_CSUM | VNETRX_VIRTIO_TSO4 | VNETRX_VIRTIO_TSO6 | VNETRX_VIRTIO_USO4 | VNETRX_VIRTIO_USO6)
+#define ACCEPTED (VNETRX_VIRTIO_CSUM | VNETRX_VIRTIO_TSO4 | VNETRX_VIRTIO_TSO6 | VNETRX_VIRTIO_USO4 | \
+                  VNETRX_VIRTIO_USO6)
 
 static int tap = -1;
 
@@ -78,7 +79,8 @@ static bool interface_up(struct ifreq ifr)
 	ifr.ifr_hwaddr.sa_family = ARPHRD_ETHER;
 	memcpy(ifr.ifr_hwaddr.sa_data, mac, 6);
 	done = done && ioctl(sock, SIOCSIFHWADDR, &ifr) == 0;
-	done = done && add_ipv4(sock, ifr, "10.0.0.2", SIOCSIFADDR) && add_ipv4(sock, ifr, "255.255.255.0", SIOCSIFNETMASK);
+	done = done && add_ipv4(sock, ifr, "10.0.0.2", SIOCSIFADDR) &&
+	       add_ipv4(sock, ifr, "255.255.255.0", SIOCSIFNETMASK);
 	ifr.ifr_flags = IFF_UP | IFF_NOARP;
 	done = done && ioctl(sock, SIOCSIFFLAGS, &ifr) == 0 && add_ipv6(ifr.ifr_name);
 	if (sock >= 0)
