@@ -156,8 +156,8 @@ made()
 }
 
 echo '                                             packets delivered'
-echo '                                             --poll 0    --poll 64'
-echo '      capture                             in       timer       timer'
+echo '                                             --poll 0    --poll 64    --udp-zero, poll'
+echo '      capture                             in       timer       timer    64  8 adapt'
 # shellcheck disable=SC2044 # names without blanks
 for file in $(find "$captures" -name '*.pcap' -o -name '*.pcap.gz' -o -name '*.pcapng' -o -name '*.pcapng.gz' |
 	LC_ALL=C sort); do
