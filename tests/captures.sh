@@ -9,9 +9,9 @@ usage()
 sh tests/captures.sh [DIR] [--no-install]
 
 Sends each capture in DIR (default: examples/captures) through vnetrx-replay, with --poll 0 and 64, each with
---flush-timeout 0 and 1000000, with UDP merged and with the adaptive timer, and checks from IN, OUT and META that nothing is lost, changed or out of order. Then,
-where DIR has them, how many packets certain captures must come to; captures of other kinds made here; and that the
-checker finds what is wrong.
+--flush-timeout 0 and 1000000, with UDP merged and with the adaptive timer, and checks from IN, OUT and META that
+nothing is lost, changed or out of order. Then, where DIR has them, how many packets certain captures must come to;
+captures of other kinds made here; and that the checker finds what is wrong.
 
 --no-install  fail instead of installing Debian packages
 

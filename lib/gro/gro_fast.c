@@ -13,8 +13,8 @@
 #include "engine.h"
 #include "record.h"
 
-/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP packets,
- * so that the ends are looked for only once in each. */
+/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP
+ * packets, so that the ends are looked for only once in each. */
 #define AHEAD 8u
 #define STEP  4u
 
@@ -38,7 +38,8 @@ static VNRX_INLINE void prefetch_headers(const struct vnetrx_pkt *pkt)
 	VNRX_PREFETCH(pkt->data + VNRX_CACHE_LINE);
 }
 
-/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses overlap. */
+/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses
+ * overlap. */
 void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n)
 {
 	unsigned heads = n < AHEAD ? n : AHEAD;
@@ -278,8 +279,8 @@ static VNRX_INLINE uint64_t differ64(const uint8_t *a, const uint8_t *b, uint32_
 	return vnrx_load64(a + off) ^ vnrx_load64(b + off);
 }
 
-/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places are
- * known at compile time. The words overlap. */
+/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places
+ * are known at compile time. The words overlap. */
 static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct lane *lane)
 {
 	static const uint8_t no_id[8] = { 0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff };
