@@ -11,12 +11,8 @@
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
 #include "engine.h"
+#include "prefetch.h"
 #include "record.h"
-
-/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP
- * packets, so that the ends are looked for only once in each. */
-#define AHEAD 8u
-#define STEP  4u
 
 /* What the loop of one shape knows; of the fixed shapes, at compile time. */
 struct lane {
@@ -31,55 +27,6 @@ struct lane {
 	unsigned index;
 	bool     fixed;
 };
-
-static VNRX_INLINE void prefetch_headers(const struct vnetrx_pkt *pkt)
-{
-	VNRX_PREFETCH(pkt->data);
-	VNRX_PREFETCH(pkt->data + VNRX_CACHE_LINE);
-}
-
-/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses
- * overlap. */
-void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n)
-{
-	unsigned heads = n < AHEAD ? n : AHEAD;
-	unsigned descs = n < 2u * AHEAD ? n : 2u * AHEAD;
-
-	for (unsigned i = 0; i < descs; i++)
-		VNRX_PREFETCH(pkts[i]);
-	for (unsigned i = 0; i < heads; i++)
-		prefetch_headers(pkts[i]);
-}
-
-/* Fewer than STEP are left. */
-static VNRX_COLD void prefetch_end(struct vnetrx_pkt *const *pkts, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		prefetch_headers(pkts[i]);
-}
-
-static VNRX_INLINE void prefetch(struct vnetrx_pkt *const *pkts, unsigned i, unsigned n)
-{
-	struct vnetrx_pkt *const *heads = pkts + i + AHEAD;
-	struct vnetrx_pkt *const *descs = heads + AHEAD;
-
-	if (VNRX_LIKELY(i % STEP != 0u) || n - i <= AHEAD)
-		return;
-	if (VNRX_UNLIKELY(n - i < AHEAD + STEP)) {
-		prefetch_end(heads, n - i - AHEAD);
-		return;
-	}
-	prefetch_headers(heads[0]);
-	prefetch_headers(heads[1]);
-	prefetch_headers(heads[2]);
-	prefetch_headers(heads[3]);
-	if (n - i < 2u * AHEAD + STEP)
-		return;
-	VNRX_PREFETCH(descs[0]);
-	VNRX_PREFETCH(descs[1]);
-	VNRX_PREFETCH(descs[2]);
-	VNRX_PREFETCH(descs[3]);
-}
 
 static VNRX_INLINE bool is_v6(const struct lane *lane)
 {
@@ -339,7 +286,7 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 	for (; i < n; i++) {
 		struct vnetrx_pkt *pkt = pkts[i];
 
-		prefetch(pkts, i, n);
+		vnrx_prefetch_ahead(pkts, i, n);
 		if (VNRX_UNLIKELY(!plain(pkt, &lane)))
 			break;
 		if (VNRX_UNLIKELY(f == NULL) || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
@@ -394,41 +341,6 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
 	return run(gro, pkts, i, n, lane);
 }
 
-/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP
- * fragments, and not to the port of a tunnel. */
-static bool plain_udp(const struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt)
-{
-	const uint8_t *data = pkt->data;
-	uint32_t l4 = VNRX_ETH_HDR + VNRX_IPV4_HDR, type, port;
-
-	if (pkt->frag_len < VNRX_ETH_HDR + VNRX_IPV6_HDR + VNRX_UDP_HDR)
-		return false;
-	type = vnrx_be16(data + VNRX_ETH_TYPE);
-	if (type == VNRX_TYPE_IPV6 && data[VNRX_ETH_HDR] / 16u == 6u &&
-	    data[VNRX_ETH_HDR + VNRX_IPV6_NEXT] == VNRX_PROTO_UDP &&
-	    vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV6_LEN) >= VNRX_UDP_HDR)
-		l4 = VNRX_ETH_HDR + VNRX_IPV6_HDR;
-	else if (type != VNRX_TYPE_IPV4 || data[VNRX_ETH_HDR] != 0x45u ||
-	         data[VNRX_ETH_HDR + VNRX_IPV4_PROTO] != VNRX_PROTO_UDP ||
-	         (vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_FRAG) & 0xbfffu) != 0u ||
-	         vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_LEN) < VNRX_IPV4_HDR + VNRX_UDP_HDR)
-		return false;
-	port = vnrx_be16(data + l4 + 2u);
-	return port != gro->tunnels.vxlan_port && port != gro->tunnels.gpe_port && port != gro->tunnels.geneve_port;
-}
-
-static unsigned run_udp(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                        struct vnetrx_pktq *q)
-{
-	for (; i < n; i++) {
-		prefetch(pkts, i, n);
-		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) != 0u || !plain_udp(gro, pkts[i]))
-			break;
-		vnrx_gro_pass(gro, pkts[i], gro->clock, VNRX_PASS_OFF, q);
-	}
-	return i;
-}
-
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q)
 {
@@ -446,7 +358,7 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 	case 5:
 		return run(gro, pkts, i, n, IPV6_LANE(2u));
 	case VNRX_SHAPE_UDP:
-		return run_udp(gro, pkts, i, n, q);
+		return vnrx_udp_run(gro, pkts, i, n, q);
 	default:
 		return run_shape(gro, pkts, i, n, shape);
 	}
