@@ -158,6 +158,34 @@ void bench_window_end(struct bench *b)
 	watch_end(b);
 }
 
+void bench_piece_begin(struct bench *b, struct bench_pieces *p)
+{
+	b->disturbed = false;
+	watch_begin(b);
+	p->start = bench_ticks();
+}
+
+void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units)
+{
+	uint64_t ticks = bench_ticks() - p->start;
+	unsigned to;
+
+	watch_end(b);
+	to = b->disturbed ? 1u : 0u;
+	p->ticks[to] += ticks;
+	p->units[to] += units;
+	p->count[to]++;
+}
+
+double bench_pieces_ns(struct bench *b, const struct bench_pieces *p)
+{
+	unsigned from = p->count[0] != 0u ? 0u : 1u;
+
+	b->windowed = true;
+	b->disturbed = p->count[0] < p->count[1];
+	return bench_elapsed(b, p->ticks[from], p->count[from]) / (double)p->units[from];
+}
+
 /* One repeat; true: it was quiet. */
 static bool repeat(struct bench *b, bench_fn fn, void *arg, double *value)
 {
@@ -193,13 +221,13 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void summarize(const struct samples *quiet, const struct samples *noisy, unsigned discarded,
-                      struct bench_stat *stat)
+/* samples: quiet and noisy ones. */
+static void summarize(const struct samples *samples, unsigned discarded, struct bench_stat *stat)
 {
-	struct samples s = quiet->n != 0 ? *quiet : *noisy;
+	struct samples s = samples[0].n != 0 ? samples[0] : samples[1];
 
 	memset(stat, 0, sizeof(*stat));
-	stat->quiet = quiet->n;
+	stat->quiet = samples[0].n;
 	stat->noisy = discarded;
 	if (s.n == 0)
 		return;
@@ -213,57 +241,91 @@ static void summarize(const struct samples *quiet, const struct samples *noisy, 
 /* Whether a row may have one more repeat. */
 static bool go_on(const struct bench *b, const struct samples *quiet, uint64_t start)
 {
-	return quiet->n < b->repeats && bench_ns() - start < (b->quick ? BENCH_ROW_NS / 4u : BENCH_ROW_NS);
+	return quiet->n < b->repeats && bench_ns() - start < b->row_ns;
 }
 
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat)
 {
-	struct samples quiet = { .n = 0 };
-	struct samples noisy = { .n = 0 };
-	unsigned discarded = 0;
-	uint64_t start = bench_ns();
-	double value;
+	struct bench_work work = { .fn = fn, .arg = arg };
 
-	(void)fn(arg);
-	while (go_on(b, &quiet, start)) {
-		if (repeat(b, fn, arg, &value)) {
-			samples_add(&quiet, value);
-			continue;
-		}
-		samples_add(&noisy, value);
-		discarded++;
-		wait_a_little();
-	}
-	summarize(&quiet, &noisy, discarded, stat);
+	bench_turns(b, &work, 1);
+	*stat = work.stat;
 }
 
 void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void *arg_b, struct bench_stat stat[3])
 {
-	struct samples quiet[3] = { { .n = 0 }, { .n = 0 }, { .n = 0 } };
-	struct samples noisy[3] = { { .n = 0 }, { .n = 0 }, { .n = 0 } };
-	unsigned discarded = 0;
-	uint64_t start = bench_ns();
+	struct bench_work works[2] = { { .fn = fn_b, .arg = arg_b }, { .fn = fn_a, .arg = arg_a } };
+
+	bench_turns(b, works, 2);
+	stat[0] = works[1].stat;
+	stat[1] = works[0].stat;
+	stat[2] = works[1].ratio;
+}
+
+/* Samples of one piece of work, quiet and noisy. */
+struct turns {
+	struct samples value[2];
+	struct samples ratio[2];
+};
+
+#define QUIET 0u
+#define NOISY 1u
+
+/* Every work once; true: all was quiet. */
+static bool turn(struct bench *b, const struct bench_work *works, struct turns *turns, unsigned n)
+{
+	bool first_quiet = false, all_quiet = true;
+	double first = 0.0;
 	unsigned i;
 
-	(void)fn_a(arg_a);
-	(void)fn_b(arg_b);
-	while (go_on(b, &quiet[0], start)) {
-		double v[3];
-		bool is_quiet = repeat(b, fn_a, arg_a, &v[0]);
-		struct samples *to;
+	for (i = 0; i < n; i++) {
+		double value;
+		bool quiet = repeat(b, works[i].fn, works[i].arg, &value);
 
-		is_quiet = repeat(b, fn_b, arg_b, &v[1]) && is_quiet;
-		v[2] = v[1] > 0.0 ? v[0] / v[1] : 0.0;
-		to = is_quiet ? quiet : noisy;
-		for (i = 0; i < 3; i++)
-			samples_add(&to[i], v[i]);
-		if (!is_quiet) {
-			discarded++;
-			wait_a_little();
+		if (i == 0) {
+			first = value;
+			first_quiet = quiet;
 		}
+		samples_add(&turns[i].value[quiet ? QUIET : NOISY], value);
+		samples_add(&turns[i].ratio[quiet && first_quiet ? QUIET : NOISY], first > 0.0 ? value / first : 0.0);
+		all_quiet = all_quiet && quiet;
 	}
-	for (i = 0; i < 3; i++)
-		summarize(&quiet[i], &noisy[i], discarded, &stat[i]);
+	return all_quiet;
+}
+
+/* The ratio that has the fewest quiet samples. */
+static const struct samples *fewest(const struct turns *turns, unsigned n)
+{
+	const struct samples *least = &turns[0].ratio[QUIET];
+	unsigned i;
+
+	for (i = 1; i < n; i++) {
+		if (turns[i].ratio[QUIET].n < least->n)
+			least = &turns[i].ratio[QUIET];
+	}
+	return least;
+}
+
+void bench_turns(struct bench *b, struct bench_work *works, unsigned n)
+{
+	static struct turns turns[BENCH_WORKS_MAX];
+	uint64_t start = bench_ns();
+	unsigned discarded = 0;
+	unsigned i;
+
+	memset(turns, 0, sizeof(turns));
+	for (i = 0; i < n; i++)
+		(void)works[i].fn(works[i].arg);
+	do {
+		if (turn(b, works, turns, n))
+			continue;
+		discarded++;
+		wait_a_little();
+	} while (go_on(b, fewest(turns, n), start));
+	for (i = 0; i < n; i++) {
+		summarize(turns[i].value, discarded, &works[i].stat);
+		summarize(turns[i].ratio, discarded, &works[i].ratio);
+	}
 }
 
 /* ---- options ---- */
@@ -324,6 +386,7 @@ static void options(struct bench *b, int argc, char **argv, const char *about)
 	}
 	if (b->repeats == 0)
 		b->repeats = b->quick ? 5 : 15;
+	b->row_ns = b->quick ? BENCH_ROW_NS / 4u : BENCH_ROW_NS;
 	if (b->repeats > BENCH_REPEATS_MAX)
 		b->repeats = BENCH_REPEATS_MAX;
 }

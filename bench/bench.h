@@ -2,10 +2,10 @@
 /*
  * What all benchmarks share: options, a clock, repeats on a quiet core, statistics, memory, tables and JSON.
  *
- * A repeat counts only if the core was the program's alone: the thread was not preempted, and a loop of independent
- * additions ran before and after it at no less than BENCH_QUIET of the best rate seen (a busy sibling of the core halves
- * it). Others are discarded, counted and tried again for a bounded time. Repeats should be short, about a millisecond:
- * long ones find no quiet moment on a busy machine.
+ * A repeat, or a piece of one, counts only if the core was the program's alone: the thread was not preempted, and a
+ * loop of independent additions ran before and after it at no less than BENCH_QUIET of the best rate seen (a busy
+ * sibling of the core halves it). Others are discarded, counted and tried again for a bounded time. Repeats should be short, about a
+ * millisecond: long ones find no quiet moment on a busy machine.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #define BENCH_REPEATS_MAX 64u
-#define BENCH_ROW_NS      6000000000u /* no more repeats of one row after so long; --quick: a quarter */
+#define BENCH_ROW_NS      6000000000u /* row_ns to begin with; --quick: a quarter */
+#define BENCH_WORKS_MAX   8u
 #define BENCH_QUIET       0.85
 
 struct bench {
@@ -26,6 +27,7 @@ struct bench {
 	bool        check;
 	bool        small_pages;
 	unsigned    repeats;  /* quiet ones wanted                                          */
+	uint64_t    row_ns;   /* no more repeats of one row after so long                   */
 	double      ns_per_tick;
 	uint64_t    overhead; /* ticks that a pair of bench_ticks() costs itself            */
 	double      adds_best; /* additions per ns, the best seen                           */
@@ -70,18 +72,44 @@ void bench_window_end(struct bench *b);
 /* Warm-up, then repeats until enough were quiet. */
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat);
 
-/* The same for two pieces of work in alternation; ratio is that of each pair, a over b. */
+struct bench_work {
+	bench_fn          fn;
+	void             *arg;
+	struct bench_stat stat;  /* its figure                                       */
+	struct bench_stat ratio; /* its figure over that of the first, of the same turn */
+};
+
+/* The same for n pieces of work that take turns. A figure counts when its repeat was quiet, a ratio when both were. */
+void bench_turns(struct bench *b, struct bench_work *works, unsigned n);
+
+/* The same for two; ratio is that of each pair, a over b. */
 void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void *arg_b, struct bench_stat stat[3]);
 
 /* Time. Ticks are those of the time stamp counter where there is one, else nanoseconds. */
 uint64_t bench_ticks(void);
 uint64_t bench_ns(void);
 
+/* A repeat may consist of pieces, each timed and judged by itself: noise in one spoils no other, and what lies between
+ * them does not count. The repeat is quiet when half of its pieces were. */
+struct bench_pieces {
+	uint64_t ticks[2];  /* of quiet and of noisy pieces */
+	uint64_t units[2];  /* what was done in them        */
+	uint32_t count[2];
+	uint64_t start;
+	long     preempted;
+};
+
+void bench_piece_begin(struct bench *b, struct bench_pieces *p);
+void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units);
+
+/* ns per unit of the quiet pieces, or of all when none was; what bench_fn returns. */
+double bench_pieces_ns(struct bench *b, const struct bench_pieces *p);
+
 /* Nanoseconds of `ticks` that were measured with `pairs` pairs of bench_ticks(), their own cost subtracted. */
 double bench_elapsed(const struct bench *b, uint64_t ticks, uint64_t pairs);
 
-/* Memory aligned to 2 MiB, in huge pages if there are any (b->pages says which), all of it touched. Ends the process when
- * there is none. */
+/* Memory aligned to 2 MiB, in huge pages if there are any (b->pages says which), all of it touched. Ends the process
+ * when there is none. */
 void *bench_alloc(struct bench *b, size_t size);
 void bench_free(void *mem, size_t size);
 
@@ -89,6 +117,7 @@ void bench_free(void *mem, size_t size);
 void bench_table(struct bench *b, const char *const *cols, unsigned ncols);
 void bench_text(struct bench *b, const char *text);
 void bench_number(struct bench *b, double value, unsigned decimals);
+void bench_none(struct bench *b);
 void bench_row_end(struct bench *b);
 
 /* min, median, max, spread in percent, and "quiet/all repeats": five cells. */

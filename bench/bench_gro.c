@@ -2,13 +2,13 @@
 /*
  * The GRO engine alone, ns per packet, beside the floor of any engine that chains packets.
  *
- * Bursts of 64 packets of 1448 bytes, checksum verified by the device. Window f1: everything is flushed after each burst,
- * f4: after every fourth. hot: chunks of 1024 buffers that were just written; cold: 32768 buffers in random order, so
- * that headers come from the last-level cache. Writing the headers and wrapping the packets is not timed. What comes
- * out is counted after each chunk.
+ * Bursts of 64 packets of 1448 bytes, checksum verified by the device. Window f1: everything is flushed after each
+ * burst, f4: after every fourth. hot: chunks of 1024 buffers that were just written; cold: 32768 buffers in random
+ * order, so that headers come from the last-level cache. Writing the headers and wrapping the packets is not timed. What
+ * comes out is counted after each chunk.
  *
- * Floors, on the same packets: F0 reads the first header line, F1 = F0 + a keyed hash and one 16-byte table slot, F2 = F1
- * with the address from the descriptor, F3 = F2 + second header line, lengths and the chain link written.
+ * Floors, on the same packets: F0 reads the first header line, F1 = F0 + a keyed hash and one 16-byte table slot,
+ * F2 = F1 with the address from the descriptor, F3 = F2 + second header line, lengths and the chain link written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,7 +214,9 @@ static uint64_t floor_chain(struct gro_bench *g)
 
 static double floor_repeat(void *arg)
 {
-	static uint64_t (*const floors[])(struct gro_bench *) = { floor_touch, floor_hash, floor_descriptor, floor_chain };
+	static uint64_t (*const floors[])(struct gro_bench *) = {
+		floor_touch, floor_hash, floor_descriptor, floor_chain
+	};
 	static volatile uint64_t sink;
 	struct gro_bench *g = arg;
 	uint64_t ticks = 0;
@@ -261,7 +263,9 @@ static void set_order(struct gro_bench *g, bool cold)
 
 static void set_up(struct gro_bench *g, struct bench *b)
 {
-	const struct vnetrx_gro_config cfg = { .hash_key = { 0x243f6a8885a308d3u, 0x13198a2e03707344u }, .flows = GRO_FLOWS };
+	const struct vnetrx_gro_config cfg = {
+		.hash_key = { 0x243f6a8885a308d3u, 0x13198a2e03707344u }, .flows = GRO_FLOWS
+	};
 	const char *why = "";
 	size_t size = vnetrx_gro_footprint(&cfg, &why);
 

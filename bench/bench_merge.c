@@ -2,8 +2,8 @@
 /*
  * Pool and merge alone, ns per buffer: lending, taking back, making packets of completions, freeing them.
  *
- * Everything is hot: 256 buffers lent, batches of 64. "get, put" lends recycled buffers; the other rows carve new ones, as
- * the buffers of packets that go up are carved. The device header is the 12 bytes of virtio-net, decoded.
+ * Everything is hot: 256 buffers lent, batches of 64. "get, put" lends recycled buffers; the other rows carve new ones,
+ * as the buffers of packets that go up are carved. The device header is the 12 bytes of virtio-net, decoded.
  */
 #include <stdio.h>
 #include <string.h>
@@ -174,7 +174,8 @@ int main(int argc, char **argv)
 	struct bench b;
 	unsigned kind;
 
-	bench_init(&b, argc, argv, "bench_merge", "pool and merge alone: ns per buffer from completion to freed and lent again");
+	bench_init(&b, argc, argv, "bench_merge",
+	           "pool and merge alone: ns per buffer from completion to freed and lent again");
 	m.b = &b;
 	bench_table(&b, cols, sizeof(cols) / sizeof(cols[0]));
 	for (kind = 0; kind < KINDS; kind++) {

@@ -128,13 +128,14 @@ void bench_out_head(struct bench *b, const char *about)
 	cpu_model(cpu, sizeof(cpu));
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", gmtime(&now));
 	if (b->json) {
-		printf("{\"name\": \"%s\", \"cpu\": \"%s\", \"cores\": %ld, \"kernel\": \"%s %s\", \"machine\": \"%s\", "
-		       "\"compiler\": \"%s\", \"date\": \"%s\", \"adds_per_ns\": %.1f, \"rows\": [",
+		printf("{\"name\": \"%s\", \"cpu\": \"%s\", \"cores\": %ld, \"kernel\": \"%s %s\", "
+		       "\"machine\": \"%s\", \"compiler\": \"%s\", \"date\": \"%s\", "
+		       "\"adds_per_ns\": %.1f, \"rows\": [",
 		       b->name, cpu, cores, os.sysname, os.release, os.machine, COMPILER OPTIMIZED, date, b->adds_best);
 		return;
 	}
-	printf("%s: %s\n%s, %ld cores, %s %s %s, %s, %s\n", b->name, about, cpu, cores, os.sysname, os.release, os.machine,
-	       COMPILER OPTIMIZED, date);
+	printf("%s: %s\n%s, %ld cores, %s %s %s, %s, %s\n", b->name, about, cpu, cores, os.sysname, os.release,
+	       os.machine, COMPILER OPTIMIZED, date);
 	printf("quiet core: at least %.0f %% of %.1f additions/ns before and after each repeat, no preemption\n",
 	       BENCH_QUIET * 100.0, b->adds_best);
 }
@@ -201,6 +202,11 @@ void bench_number(struct bench *b, double value, unsigned decimals)
 
 	snprintf(text, sizeof(text), "%.*f", (int)decimals, value);
 	cell(b, text, false);
+}
+
+void bench_none(struct bench *b)
+{
+	cell(b, b->json ? "null" : "-", false);
 }
 
 void bench_stat_cells(struct bench *b, const struct bench_stat *stat)

@@ -3,10 +3,10 @@
  * The whole path, ns per packet: reap, merge, GRO, deliver, free, refill.
  *
  * Polls of 64 packets of 1514 bytes behind a 12-byte virtio-net header, auto-sized buffers, checksum verified by the
- * device, everything flushed and freed at the end of each poll. The device is a pair of arrays; what it does in reap and
- * post is part of the path, its writing of headers into posted buffers is not timed. hot: ring of 256, written just
- * before the poll. cold: ring of 4096, 32 polls' worth written at once and then moved out of the second-level cache by a
- * walk over other memory; page runs are handed out in random order.
+ * device, everything flushed and freed at the end of each poll. The device is a pair of arrays; what it does in reap
+ * and post is part of the path, its writing of headers into posted buffers is not timed. hot: ring of 256, written just
+ * before the poll. cold: ring of 4096, 32 polls' worth written at once and then moved out of the second-level cache by
+ * a walk over other memory; page runs are handed out in random order.
  *
  * poll, complete and free are timed apart; their sum is the figure. Rows with "off" go without GRO.
  */
@@ -315,7 +315,9 @@ static void rows(struct rxq_bench *r, bool cold)
 
 int main(int argc, char **argv)
 {
-	static const char *const cols[] = { "path, ns/packet", BENCH_STAT_COLS, "segs/pkt", "poll", "complete", "free" };
+	static const char *const cols[] = {
+		"path, ns/packet", BENCH_STAT_COLS, "segs/pkt", "poll", "complete", "free"
+	};
 	static struct rxq_bench r;
 	struct bench b;
 

@@ -69,6 +69,7 @@ static VNRX_INLINE bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, co
 		off = off + 16u < last ? off + 16u : last;
 	}
 }
+
 #else
 static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
 {
@@ -88,6 +89,7 @@ static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const u
 		off = off + 8u < last ? off + 8u : last;
 	}
 }
+
 #endif
 
 /*

@@ -33,11 +33,13 @@ struct vnetrx_rxq {
 	uint32_t  ring_size;
 	bool      is_short;          /* fewer than ring_size buffers posted                     */
 	bool      is_broken;
+	bool      is_full;           /* the host took less than was offered: it is not asked again in this call */
 	bool      flush_each;        /* gro_timeout_ns 0: complete() empties GRO                */
 	vnetrx_ns retry_ns;
 	vnetrx_ns retry_at;          /* when a short ring tries again                           */
 	vnetrx_ns timer;             /* the deadline the host was told last                     */
 	vnetrx_ns clock;             /* the latest `now`                                        */
+	vnetrx_ns polled_at;         /* `now` of the poll that complete() ends; NEVER = none    */
 	struct vnetrx_queue_stats stats;
 	struct vnrx_shared_stats  shared;
 };

@@ -9,6 +9,7 @@
 
 #include "buf/merge.h"
 #include "buf/pool.h"
+#include "gro/wait.h"
 
 /* ---- buffers to the device ---- */
 
@@ -97,7 +98,7 @@ static void deliver(struct vnetrx_rxq *q)
 	struct vnetrx_pkt *pkts[VNRX_BATCH];
 	unsigned n, took;
 
-	while (q->fifo.first != NULL) {
+	while (q->fifo.first != NULL && !q->is_full) {
 		for (n = 0; n < VNRX_BATCH && q->fifo.first != NULL; n++)
 			pkts[n] = vnetrx_pktq_take(&q->fifo);
 		count_delivered(q, pkts, n, false);
@@ -106,7 +107,7 @@ static void deliver(struct vnetrx_rxq *q)
 			count_delivered(q, pkts + took, n - took, true);
 			put_back(q, pkts + took, n - took);
 			q->stats.stalls++;
-			return;
+			q->is_full = true;
 		}
 	}
 }
@@ -208,6 +209,8 @@ static unsigned take(struct vnetrx_rxq *q, unsigned budget)
 
 		if (max == 0u) { /* every descriptor is at the host: the ring fills, the device drops, wake tells */
 			vnrx_pool_set_short(q->pool, true);
+			if (vnetrx_pool_collect(q->pool) > 0u) /* freed before wake was asked for */
+				continue;
 			break;
 		}
 		reaped = batch(q, max, &pkts);
@@ -220,10 +223,13 @@ static unsigned take(struct vnetrx_rxq *q, unsigned budget)
 	return taken;
 }
 
-static void set_clock(struct vnetrx_rxq *q, vnetrx_ns now)
+/* Begins a call: time goes on, what other threads freed is taken up, and the host is asked anew. */
+static void begin(struct vnetrx_rxq *q, vnetrx_ns now)
 {
 	if (now > q->clock)
 		q->clock = now;
+	q->is_full = false;
+	(void)vnetrx_pool_collect(q->pool);
 }
 
 static void tell_timer(struct vnetrx_rxq *q)
@@ -235,19 +241,26 @@ static void tell_timer(struct vnetrx_rxq *q)
 	q->timer = deadline;
 }
 
+/* Hands up what is due. From poll, and again from complete, between which time has passed. */
+static void end_of_poll(struct vnetrx_rxq *q)
+{
+	vnrx_wait_rest(q->gro, q->polled_at, q->clock);
+	vnetrx_gro_expire(q->gro, q->clock, &q->fifo);
+}
+
 static unsigned poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 {
 	unsigned taken;
 
-	set_clock(q, now);
+	begin(q, now);
+	q->polled_at = q->clock;
 	q->stats.polls++;
-	(void)vnetrx_pool_collect(q->pool);
 	if (q->is_short && !q->is_broken)
 		refill(q);
 	deliver(q);
 	taken = take(q, budget);
 	if (q->gro != NULL) {
-		vnetrx_gro_expire(q->gro, q->clock, &q->fifo);
+		end_of_poll(q);
 		deliver(q);
 	}
 	return taken;
@@ -275,12 +288,12 @@ unsigned vnetrx_rxq_expire(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 
 bool vnetrx_rxq_complete(struct vnetrx_rxq *q, vnetrx_ns now)
 {
-	set_clock(q, now);
-	(void)vnetrx_pool_collect(q->pool);
+	begin(q, now);
 	if (q->gro != NULL && q->flush_each)
 		vnetrx_gro_flush(q->gro, &q->fifo);
 	else if (q->gro != NULL)
-		vnetrx_gro_expire(q->gro, q->clock, &q->fifo);
+		end_of_poll(q);
+	q->polled_at = VNETRX_NEVER;
 	deliver(q);
 	if (q->is_short && !q->is_broken)
 		refill(q);
@@ -293,7 +306,7 @@ bool vnetrx_rxq_complete(struct vnetrx_rxq *q, vnetrx_ns now)
 
 unsigned vnetrx_rxq_fill(struct vnetrx_rxq *q)
 {
-	(void)vnetrx_pool_collect(q->pool);
+	begin(q, q->clock);
 	if (!q->is_broken)
 		refill(q);
 	vnrx_rxq_publish(q);
@@ -302,6 +315,7 @@ unsigned vnetrx_rxq_fill(struct vnetrx_rxq *q)
 
 void vnetrx_rxq_flush(struct vnetrx_rxq *q)
 {
+	begin(q, q->clock);
 	if (q->gro != NULL)
 		vnetrx_gro_flush(q->gro, &q->fifo);
 	deliver(q);
@@ -310,6 +324,7 @@ void vnetrx_rxq_flush(struct vnetrx_rxq *q)
 
 void vnetrx_rxq_set_gro_protos(struct vnetrx_rxq *q, uint32_t protos)
 {
+	begin(q, q->clock);
 	if (q->gro != NULL)
 		vnetrx_gro_set_protos(q->gro, protos, &q->fifo);
 	deliver(q);

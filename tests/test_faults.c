@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices that lie in every field and hosts that fail, refuse and free late: nothing is lost, nothing is touched that is
- * not the library's, and good traffic goes on afterwards.
+ * Devices that lie in every field and hosts that fail, refuse and free late: nothing is lost, nothing is touched that
+ * is not the library's, and good traffic goes on afterwards.
  *
  *   test_faults [--seed S] [--count N]     with N: only the long mix, of N packets
  */

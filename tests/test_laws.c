@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random traffic through a whole queue, under everything that a host and a device may rightly do: any buffer length, host
- * full for a while, packets kept and freed late or on another thread, pages running out and coming back.
+ * Random traffic through a whole queue, under everything that a host and a device may rightly do: any buffer length,
+ * host full for a while, packets kept and freed late or on another thread, pages running out and coming back.
  *
  * Laws 1 and 2 on every packet, law 4 at the end of each round: nothing is lost, and every page comes back.
  */
@@ -31,7 +31,7 @@ struct round {
 /* Frames that a device may have merged: whole, plain, and longer than one segment. */
 static bool may_be_gso(const struct view *v, const struct stream_pkt *p)
 {
-	return v->tcp && !v->cut && !v->trailer && !v->ip.options && v->ip.csum_ok && v->payload_len > 100u &&
+	return v->tcp && !v->cut && !v->trailer && !v->ip_options && v->ip_csum_ok && v->payload_len > 100u &&
 	       (p->flags & (VNETRX_PKT_CSUM_OK | VNETRX_PKT_PARTIAL)) != 0u &&
 	       (v->flags & (FR_SYN | FR_RST | FR_URG | FR_CWR)) == 0u;
 }
@@ -49,7 +49,7 @@ static void send(struct round *r)
 	meta.csum_offset = p.csum_offset;
 	if (r->gso && may_be_gso(&v, &p) && rng_once_in(&r->rng, 4)) {
 		meta.gso_size = (uint16_t)(50u + rng_below(&r->rng, 100));
-		meta.gso_type = v.ip.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
+		meta.gso_type = v.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
 	}
 	if (!rxq_rig_send(&r->rig, p.bytes, p.len, &meta))
 		r->refused++;

@@ -38,7 +38,8 @@ struct vnetrx_gro_config { /* zero = default */
 	                          only for TCP outside of tunnels, whose IP length is then 0 (BIG TCP)         */
 	uint32_t  segs_max;    /* 2..65535; default 128; UDP at most 64                                        */
 	uint32_t  payload_min; /* packets with less payload are not held, but may join; default 1              */
-	uint32_t  protos;      /* VNETRX_GRO_TCP ...; default TCP and TUNNEL                                   */
+	uint32_t  protos;      /* VNETRX_GRO_TCP ...; default TCP and TUNNEL, with PROFILE_VIRTIO TCP: what is
+	                          asked for there must be what the header's reader accepts                     */
 	uint32_t  flags;       /* VNETRX_GRO_RFC6864 ...                                                       */
 	uint16_t  vxlan_port;  /* UDP ports of tunnels; default 4789, 4790, 6081; VNETRX_PORT_OFF = not known  */
 	uint16_t  vxlan_gpe_port;

@@ -38,7 +38,7 @@ struct vnetrx_done {
 };
 
 /* What is known about a packet. The first group is set from the device's words, the second by the engine. */
-#define VNETRX_PKT_CSUM_OK  0x00000001u /* the device verified the layer 4 checksum                                  */
+#define VNETRX_PKT_CSUM_OK  0x00000001u /* the device verified the layer 4 checksum, in a UDP tunnel the outer one   */
 #define VNETRX_PKT_PARTIAL  0x00000002u /* checksum field holds the pseudo-header sum; csum_start, csum_offset count */
 #define VNETRX_PKT_VLAN     0x00000004u /* the device took a tag off the frame; vlan_tci, vlan_proto count           */
 #define VNETRX_PKT_HASH     0x00000008u /* hash, hash_type count                                                     */
@@ -46,8 +46,7 @@ struct vnetrx_done {
 #define VNETRX_PKT_TSTAMP   0x00000020u /* tstamp counts                                                             */
 #define VNETRX_PKT_RSC      0x00000040u /* merged by the device, segment size unknown (virtio RSC_INFO)              */
 
-/* In a UDP tunnel whose own checksum is what CSUM_OK is about: the inner one is right too. */
-#define VNETRX_PKT_CSUM_INNER 0x00000080u
+#define VNETRX_PKT_CSUM_INNER 0x00000080u /* with CSUM_OK: in a UDP tunnel, the inner checksum was verified too       */
 
 #define VNETRX_PKT_MERGED   0x00000100u /* segments were joined here; gso_size, segs, l3_off, l4_off, hdr_len count  */
 #define VNETRX_PKT_IPV6     0x00000200u /* innermost network header is IPv6, else IPv4; only with MERGED             */

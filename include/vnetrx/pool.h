@@ -27,7 +27,7 @@ struct vnetrx_pool_config { /* zero = default */
 	uint32_t buf_len_max;   /* longest buffer; default 4096; at most run_size                               */
 	uint32_t buf_align;     /* 2^n from 16 to 4096; default 64                                              */
 	uint32_t headroom;      /* host's bytes before each buffer; default 0                                   */
-	uint32_t runs_max;      /* runs owned at once, 1..65535, smaller ones by their bytes; default: three times
+	uint32_t runs_max;      /* runs owned at once, 1..65535, smaller ones by their bytes; default: six times
 	                           what the ring needs, and twelve                                              */
 	uint32_t pkts_max;      /* packet descriptors; default: 2 * bufs_max + 64                               */
 	uint32_t pkt_user_size; /* host's bytes per descriptor; default 0; rounded up to 16                     */

@@ -41,7 +41,7 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint16_t  hdr_len;         /* device header before each frame, at most 128; default 0                      */
 	uint16_t  headroom;        /* host's bytes before each frame; default 0; ends coalescing                   */
 	uint16_t  copy_len_max;    /* copy-break; default 128, 0xffff = off                                        */
-	uint32_t  runs_max;        /* see vnetrx_pool_config; default: three times what the ring needs             */
+	uint32_t  runs_max;        /* see vnetrx_pool_config; default: six times what the ring needs               */
 	uint32_t  pkts_max;        /* see vnetrx_pool_config; default: 2 * ring_size + 64                          */
 	uint32_t  pkt_user_size;   /* host's bytes of each packet descriptor                                       */
 	uint32_t  gro_flows;       /* packets held at once, 1..65536; default 64                                   */
@@ -91,7 +91,7 @@ unsigned vnetrx_rxq_poll(struct vnetrx_rxq *rxq, unsigned budget, vnetrx_ns now)
 VNETRX_MUST_USE bool vnetrx_rxq_complete(struct vnetrx_rxq *rxq, vnetrx_ns now);
 
 /* The deadline is reached: takes what the device has (up to budget packets), lets it join, hands up what is
- * still due. */
+ * still due. In everything else a poll: complete ends it, with which the adaptive timer learns how long it took. */
 unsigned vnetrx_rxq_expire(struct vnetrx_rxq *rxq, unsigned budget, vnetrx_ns now);
 
 /* When vnetrx_rxq_expire() is wanted next: a held packet is due, or a short ring tries again. VNETRX_NEVER = not at

@@ -75,7 +75,7 @@ static const char *plan_counts(struct plan *plan, const struct vnetrx_pool_confi
 		return "runs_max: must be 1..65535, or 0 for the default";
 	per_run = vnrx_div(plan->run_size, plan->headroom + plan->len_max);
 	plan->runs_needed = vnrx_div(plan->bufs + per_run - 1u, per_run) + 4u;
-	plan->runs_max = or_default(cfg->runs_max, at_most(3u * plan->runs_needed, RUNS_MAX));
+	plan->runs_max = or_default(cfg->runs_max, at_most(6u * plan->runs_needed, RUNS_MAX));
 	plan->runs_num = plan->runs_max;
 	if (plan->small_size < plan->run_size)
 		plan->runs_num = at_most(plan->runs_num + plan->bufs, RUNS_MAX);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * avg stays below 2^32: a sample is below 2^20 and counts 4096, and avg settles at most 63 above sample * 4096.
- */
+/* Nothing overflows: a sample and avg_max are at most 2^20 bytes, of 2^10 units each. */
 #include "vnetrx/sizer.h"
 
 #include "../mem.h"
@@ -18,9 +16,7 @@ int vnetrx_sizer_init(struct vnetrx_sizer *sizer, uint32_t len_min, uint32_t len
 	if (len_min > len_max || hdr_len >= len_max)
 		return VNETRX_ERR_INVALID;
 	sizer->avg = 0;
-	sizer->sample_max = len_max - hdr_len;
-	if (sizer->sample_max == LEN_LIMIT)
-		sizer->sample_max--; /* 2^20 * 4096 would not fit */
+	sizer->avg_max = (len_max - hdr_len) * VNETRX_SIZER_ONE;
 	sizer->len_min = len_min;
 	sizer->len_max = len_max;
 	sizer->hdr_len = hdr_len;

@@ -21,11 +21,13 @@ static uint32_t dissect_pppoe(const struct vnrx_frame *frame, uint32_t off, uint
 {
 	uint32_t ppp;
 
-	if (off + VNRX_PPPOE_HDR > frame->avail || frame->hdr[off] != 0x11u || frame->hdr[off + 1u] != 0u)
-		return 0;
+	if (off + VNRX_PPPOE_HDR > frame->avail)
+		return VNRX_VERSION_CUT;
+	if (frame->hdr[off] != 0x11u || frame->hdr[off + 1u] != 0u)
+		return VNRX_VERSION_NONE;
 	ppp = vnrx_be16(frame->hdr + off + 6u);
 	*l3 = off + VNRX_PPPOE_HDR;
-	return ppp == VNRX_PPP_IPV4 ? 4u : ppp == VNRX_PPP_IPV6 ? 6u : 0u;
+	return ppp == VNRX_PPP_IPV4 ? 4u : ppp == VNRX_PPP_IPV6 ? 6u : VNRX_VERSION_NONE;
 }
 
 uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint32_t *l3, bool *pppoe)
@@ -34,11 +36,13 @@ uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint
 	uint32_t type;
 
 	if (off > frame->avail)
-		return 0;
+		return VNRX_VERSION_CUT;
 	type = vnrx_be16(frame->hdr + type_off);
 	for (unsigned tags = 0; type == VNRX_TYPE_8021Q || type == VNRX_TYPE_8021AD; tags++) {
-		if (tags == 2u || off + VNRX_VLAN_HDR > frame->avail)
-			return 0;
+		if (tags == 2u)
+			return VNRX_VERSION_NONE;
+		if (off + VNRX_VLAN_HDR > frame->avail)
+			return VNRX_VERSION_CUT;
 		type = vnrx_be16(frame->hdr + off + 2u);
 		off += VNRX_VLAN_HDR;
 	}
@@ -47,7 +51,7 @@ uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint
 		*pppoe = true;
 		return dissect_pppoe(frame, off, l3);
 	}
-	return type == VNRX_TYPE_IPV4 ? 4u : type == VNRX_TYPE_IPV6 ? 6u : 0u;
+	return type == VNRX_TYPE_IPV4 ? 4u : type == VNRX_TYPE_IPV6 ? 6u : VNRX_VERSION_NONE;
 }
 
 static enum vnrx_pass dissect_ipv4(const struct vnrx_frame *frame, uint32_t l3, struct vnrx_ip *ip)
@@ -148,19 +152,17 @@ static void dissect_l4(const struct vnrx_frame *frame, struct vnrx_dissect *d)
 	d->payload = l4 + len;
 }
 
-/* What is in the tunnel, as if it were the packet; when nothing can be read there, the outer flow remains. */
-static void dissect_inner(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, uint32_t l3,
-                          uint32_t version, struct vnrx_dissect *d)
+/* What is in the tunnel, as if it were the packet. Returns VNRX_PASS_NOT, or why nothing can be read there. */
+static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, uint32_t l3,
+                                    uint32_t version, struct vnrx_dissect *d)
 {
 	struct vnrx_ip inner;
 	uint32_t unused[2];
 	enum vnrx_pass why = vnrx_dissect_ip(frame, l3, version, &inner);
 
-	if (inner.version == 0u) {
-		refuse(d, VNRX_PASS_TUNNEL);
-		dissect_l4(frame, d);
-		return;
-	}
+	if (inner.version == 0u)
+		return l3 + (version == 4u ? VNRX_IPV4_HDR : VNRX_IPV6_HDR) > frame->avail ? VNRX_PASS_CUT :
+		                                                                            VNRX_PASS_TUNNEL;
 	if (why != VNRX_PASS_NOT)
 		refuse(d, why);
 	d->udp_tunnel = d->ip.proto == VNRX_PROTO_UDP;
@@ -171,25 +173,37 @@ static void dissect_inner(const struct vnrx_frame *frame, const struct vnrx_tunn
 	if (d->udp_tunnel != 0u && vnrx_be16(frame->hdr + d->outer.l4 + VNRX_UDP_LEN) != d->outer.end - d->outer.l4)
 		refuse(d, VNRX_PASS_CUT);
 	if (inner.l4 == 0u)
-		return;
+		return VNRX_PASS_NOT;
 	if (vnrx_dissect_tunnel(frame, tunnels, &inner, &unused[0], &unused[1]))
 		refuse(d, VNRX_PASS_TUNNEL);
 	dissect_l4(frame, d);
+	return VNRX_PASS_NOT;
 }
 
-/* What follows the first network header. */
-static void dissect_upper(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
+/* What follows the first network header. A tunnel whose inside is known to be no IP is a packet of the outer flow; of
+ * one whose inside is not at hand only the addresses are known, so that nothing in tunnels between them is overtaken.
+ */
+static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
 {
+	struct vnrx_frame frame = *whole;
+	enum vnrx_pass why = VNRX_PASS_NOT;
 	uint32_t l3 = 0, version = 0;
 
-	if (!vnrx_dissect_tunnel(frame, tunnels, &d->ip, &l3, &version)) {
-		dissect_l4(frame, d);
-	} else if (version == 0u) {
-		refuse(d, VNRX_PASS_TUNNEL);
-		dissect_l4(frame, d);
-	} else {
-		dissect_inner(frame, tunnels, l3, version, d);
+	if (frame.avail > d->ip.end)
+		frame.avail = d->ip.end;
+	if (!vnrx_dissect_tunnel(&frame, tunnels, &d->ip, &l3, &version)) {
+		dissect_l4(whole, d);
+		return;
 	}
+	if (version == VNRX_VERSION_NONE || version == VNRX_VERSION_CUT)
+		why = version == VNRX_VERSION_NONE ? VNRX_PASS_TUNNEL : VNRX_PASS_CUT;
+	else
+		why = dissect_inner(&frame, tunnels, l3, version, d);
+	if (why == VNRX_PASS_NOT)
+		return;
+	refuse(d, why);
+	if (why == VNRX_PASS_TUNNEL)
+		dissect_l4(whole, d);
 }
 
 /* What is left to check once all headers are known. The first IP packet fills the frame, but for Ethernet padding; a
@@ -219,7 +233,7 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 		frame.avail = AVAIL_MAX;
 	*d = (struct vnrx_dissect){ .pass = VNRX_PASS_NOT };
 	version = vnrx_dissect_l2(&frame, VNRX_ETH_TYPE, &l3, &pppoe);
-	if (version == 0u) {
+	if (version == VNRX_VERSION_NONE || version == VNRX_VERSION_CUT) {
 		refuse(d, VNRX_PASS_NOT_IP);
 		return;
 	}

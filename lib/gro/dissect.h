@@ -91,16 +91,20 @@ void vnrx_dissect(const struct vnrx_frame *frame, const struct vnrx_tunnels *tun
 
 /* ---- between dissect.c and tunnel.c ---- */
 
+/* Instead of a version of a network header: there is none that is known, or it lies past the bytes at hand. */
+#define VNRX_VERSION_NONE 0u
+#define VNRX_VERSION_CUT  1u
+
 /* Reads a network header of the given version at l3; fills *ip and returns VNRX_PASS_NOT, or why the packet is never
  * held; *ip is filled as far as it goes (version set = addresses readable, l4 set = what follows is known). */
 enum vnrx_pass vnrx_dissect_ip(const struct vnrx_frame *frame, uint32_t l3, uint32_t version, struct vnrx_ip *ip);
 
-/* From an EtherType field at `type_off` on over VLAN tags; returns the version of the network header behind them, 0 =
- * none, and its offset. */
+/* From an EtherType field at `type_off` on over VLAN tags; returns the version of the network header behind them or
+ * VNRX_VERSION_*, and its offset. */
 uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint32_t *l3, bool *pppoe);
 
-/* Whether ip.l4 begins a known tunnel; then where the inner network header lies and of which version it is (0: none, or
- * a header that is not understood: the packet is never held). */
+/* Whether ip.l4 begins a known tunnel; then where the inner network header lies and of which version it is, or
+ * VNRX_VERSION_* (NONE also: a header that is not understood), and the packet is never held. */
 bool vnrx_dissect_tunnel(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, const struct vnrx_ip *ip,
                          uint32_t *inner_l3, uint32_t *version);
 

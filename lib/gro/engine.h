@@ -32,6 +32,8 @@ struct vnrx_shape {
 	uint8_t  mask[VNRX_HDR_MAX]; /* bits that must be equal on the short way            */
 };
 
+struct vnrx_gap;
+
 struct vnetrx_gro {
 	struct vnrx_flows flows;
 	uint32_t  tick;         /* counts the steps of clock: a flow is touched once in each          */
@@ -42,7 +44,8 @@ struct vnetrx_gro {
 	uint32_t  payload_min;  /* packets with less are not held                                     */
 	unsigned  guess;        /* shape of the last packet held: the next is guessed to be like it   */
 	unsigned  shapes_next;  /* where the search for a shape to replace goes on                    */
-	unsigned  wait_first;   /* seen list of a flow whose gap is not known                         */
+	uint32_t  prior_ns;     /* adaptive: wait of a flow of which nothing is known                 */
+	struct vnrx_gap *gaps;  /* adaptive: VNRX_GAPS for each set of flows                          */
 	vnetrx_ns timeout_ns;
 	vnetrx_ns hold_max_ns;
 	vnetrx_ns clock;        /* the latest `now`                                                   */
@@ -133,13 +136,35 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
 
-/* ---- gro.c ---- */
+/* Asks for what the first of n packets will need; the run asks for the rest as it goes. */
+void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n);
+
+/* ---- gro_time.c ---- */
+
+/* Time only goes forward; each step is a tick, in which a flow is touched once. */
+static inline void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
+{
+	if (now > gro->clock) {
+		gro->clock = now;
+		gro->tick++;
+	}
+}
 
 /* First join of a tick: false when the packet has been held for too long to take more. */
 bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now);
 
+/* ---- gro_out.c ---- */
+
+/* A held packet leaves. */
+void vnrx_gro_leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q);
+
 /* A packet that is never held leaves; everything it must not overtake has left. */
 void vnrx_gro_pass(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned why, struct vnetrx_pktq *q);
+
+/* The same, and what it must not overtake goes first. */
+void vnrx_gro_pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why, struct vnetrx_pktq *q);
+
+/* ---- what every part asks ---- */
 
 /* The first network header. */
 static inline uint32_t vnrx_first_l3(const struct vnrx_dissect *d)

@@ -47,7 +47,7 @@ static void empty_lists(struct vnrx_flows *t)
 
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2])
 {
-	uint32_t sets = held_max * 7u / 16u + 1u; /* three and a half ways for each held packet */
+	uint32_t sets = vnrx_flows_sets(held_max);
 	uint32_t slots = sets * VNRX_WAYS;
 
 	t->flow = vnrx_mem_take(mem, slots, sizeof(struct vnrx_flow));
@@ -205,6 +205,13 @@ static void hook_forget(struct vnrx_flows *t, const struct vnrx_links *l, unsign
 
 	if (prev != VNRX_FLOW_NONE && prev >= bucket_ref(t, 0))
 		t->bucket[by][prev - bucket_ref(t, 0)] = VNRX_FLOW_NONE;
+}
+
+uint32_t vnrx_flows_tag(const struct vnrx_flows *t, uint32_t slot)
+{
+	uint64_t top = t->tags[slot / VNRX_WAYS] * way_unit[VNRX_WAYS - 1u - slot % VNRX_WAYS];
+
+	return (uint32_t)(top / 0x0100000000000000u);
 }
 
 static void set_tag(struct vnrx_flows *t, uint32_t slot, uint64_t tag)

@@ -23,19 +23,19 @@
 #define VNRX_FLOW_NONE    UINT32_MAX
 
 /* Lists by waiting time: the first for a fixed one; with the adaptive timer the k-th waits 1024 << k ns. */
-#define VNRX_WAITS        16u
+#define VNRX_WAITS        10u
 
-/* How IPv4 ids of a held packet's segments go on: the distance to the one before. */
-#define VNRX_ID_SET  0u    /* exactly step                       */
-#define VNRX_ID_OPEN 1u    /* 0 or 1: the second segment decides */
-#define VNRX_ID_ANY  0xffu /* ids carry no meaning               */
+/* How IPv4 ids of a held packet's segments go on: how many above the expected one may come too. */
+#define VNRX_ID_SET  0u      /* none                                              */
+#define VNRX_ID_OPEN 1u      /* 0 or 1 from the first one on: the second decides  */
+#define VNRX_ID_ANY  0xffffu /* ids carry no meaning                              */
 
 /* What goes on from header to header of an IPv4 level. */
 struct vnrx_id {
-	uint16_t last; /* id of the last segment                                              */
+	uint16_t next; /* lowest id that may come                                             */
+	uint16_t more; /* VNRX_ID_*                                                           */
 	uint16_t csum; /* folded sum of id and header checksum, equal for all full segments   */
-	uint8_t  step; /* with VNRX_ID_SET: 0 or 1; with VNRX_ID_OPEN: 0                      */
-	uint8_t  mode; /* VNRX_ID_*                                                           */
+	uint16_t step; /* from id to id, 0 or 1; with VNRX_ID_OPEN 0                          */
 };
 
 /* kind of a held packet */
@@ -65,7 +65,7 @@ struct vnrx_flow {
 	uint8_t            shape;     /* which mask fits the header, see shape.c; VNRX_SHAPE_NONE = none     */
 	uint8_t            kind;      /* VNRX_KIND_*                                                        */
 	uint8_t            scratch;   /* hdr is gro->scratch[this]; VNRX_SCRATCH_NONE = in the packet       */
-	uint8_t            rsvd;
+	uint8_t            tag;       /* adaptive: the next 8 bits of the hash after those of the tag        */
 };
 
 _Static_assert(sizeof(struct vnrx_flow) <= VNRX_CACHE_LINE, "a join touches one line of the table");
@@ -90,7 +90,10 @@ struct vnrx_links {
 	uint8_t   outer_l3;
 	uint8_t   outer_l4;
 	uint8_t   wait;      /* which of the seen lists */
-	uint8_t   rsvd[7];
+	/* for the adaptive timer, see wait.c */
+	uint8_t   late;      /* how far after `seen` the last segment may have come: VNRX_LATE_UNIT       */
+	uint16_t  span;      /* what was known of the flow before: a span of time, VNRX_GAP_UNIT          */
+	int16_t   gaps;      /* and the gaps in it; from the first touch on + 1, less the segments before */
 };
 
 _Static_assert(sizeof(struct vnrx_links) <= VNRX_CACHE_LINE, "nor does an insert touch more of it than two");
@@ -179,6 +182,12 @@ static VNRX_INLINE uint32_t vnrx_hash_pair(const struct vnrx_flows *t, uint64_t 
 	return (uint32_t)((addrs * t->mix[1] / 4294967296u) * t->pairs / 4294967296u);
 }
 
+/* Sets for so many held packets: three and a half ways for each. */
+static inline uint32_t vnrx_flows_sets(uint32_t held_max)
+{
+	return held_max * 7u / 16u + 1u;
+}
+
 /* Bytes of the table for so many held packets, and its set-up in them. */
 struct vnrx_mem;
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2]);
@@ -202,6 +211,9 @@ void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot);
 
 /* Takes all slots out. */
 void vnrx_flows_clear(struct vnrx_flows *t);
+
+/* The tag of a slot: 0x80 and the lowest 7 bits of its hash. */
+uint32_t vnrx_flows_tag(const struct vnrx_flows *t, uint32_t slot);
 
 /* Slot was joined at `now`: it becomes the youngest of seen[wait]. */
 void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now, unsigned wait);

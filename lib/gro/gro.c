@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine: decides what is held, joined, closed, evicted and passed.
- *
- * Order: a packet that is never held first pushes out what is held of its flow, or, where its flow cannot be known, of
- * its address pair. Everything that leaves goes through out() into the caller's one FIFO.
  */
 #include "engine.h"
 #include "record.h"
@@ -14,232 +11,14 @@
 /* What the 16-bit counts of a packet can say. */
 #define FRAGS_MAX 65535u
 
-/* The adaptive timer: a flow waits between two and four of its gaps, and as long as an interrupt takes to become a
- * poll. */
-#define ADAPT_GAPS  4u
-#define ADAPT_EXTRA 2000u /* ns */
-#define ADAPT_UNIT  1024u /* ns: what the first seen list waits; each next one twice as long */
-
-/* The counters as arrays; the order is that of their enums. */
-_Static_assert(offsetof(struct vnetrx_gro_stats, pass_tunnel) - offsetof(struct vnetrx_gro_stats, pass_off) ==
-               (VNRX_PASS_NUM - 1u) * sizeof(uint64_t), "one pass_ counter per reason, in order");
-_Static_assert(offsetof(struct vnetrx_gro_stats, left_flush) - offsetof(struct vnetrx_gro_stats, left_push) ==
-               (VNETRX_LEFT_NUM - 2) * sizeof(uint64_t), "one left_ counter per reason, in order");
-_Static_assert(offsetof(struct vnetrx_gro_stats, differ_tunnel) - offsetof(struct vnetrx_gro_stats, differ_seq) ==
-               (VNRX_DIFFER_NUM - 1u) * sizeof(uint64_t), "one differ_ counter per reason, in order");
-
-static vnetrx_ns add_ns(vnetrx_ns a, vnetrx_ns b)
-{
-	vnetrx_ns sum = a + b;
-
-	/* VNETRX_NEVER is no time: the latest deadline is the one before */
-	return sum < a || sum == VNETRX_NEVER ? VNETRX_NEVER - 1u : sum;
-}
-
-/* ---- out ---- */
-
-static void out(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, enum vnetrx_reason reason, struct vnetrx_pktq *q)
-{
-	pkt->reason = (uint8_t)reason;
-	gro->stats.out++;
-	vnetrx_pktq_add(q, pkt);
-}
-
-void vnrx_gro_pass(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, unsigned why, struct vnetrx_pktq *q)
-{
-	gro->stats.passed++;
-	(&gro->stats.pass_off)[why]++;
-	pkt->seen_first = now;
-	pkt->seen_last = now;
-	out(gro, pkt, VNETRX_LEFT_PASSED, q);
-}
-
-/* Writes headers that were kept in a scratch back to where they came from. */
-static VNRX_COLD void scatter(struct vnetrx_pkt *pkt, const uint8_t *hdr, uint32_t len)
-{
-	for (; pkt != NULL && len > 0u; pkt = pkt->chain) {
-		uint32_t n = pkt->frag_len < len ? pkt->frag_len : len;
-
-		memcpy(pkt->data, hdr, n);
-		hdr += n;
-		len -= n;
-	}
-}
-
-/* Counts of a packet that more than its first one joined. Joining counted each packet's surplus over its segments. */
-static void finish_counts(struct vnetrx_pkt *head, unsigned segs)
-{
-	head->nfrags = (uint16_t)(head->nfrags + (segs - 1u));
-	head->nbufs = (uint16_t)(head->nbufs + (segs - 1u));
-}
-
-/* The headers of a packet of several. */
-static void write_headers(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
-{
-	const struct vnrx_flow *f = &gro->flows.flow[slot];
-
-	vnrx_layers_finish(gro, slot, payload);
-	if ((f->kind & VNRX_KIND_UDP) != 0u)
-		vnrx_udp_finish(gro, slot, payload);
-	else
-		vnrx_tcp_finish(gro, slot, payload);
-	if (f->scratch != VNRX_SCRATCH_NONE)
-		scatter(f->head, f->hdr, f->hdr_len);
-}
-
-/* Gives out what a slot holds; the slot stays in the table. */
-static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
-{
-	struct vnrx_flow *f = &gro->flows.flow[slot];
-	const struct vnrx_links *l = &gro->flows.links[slot];
-	struct vnetrx_pkt *head = f->head;
-	uint32_t payload = f->next_seq - f->first_seq;
-
-	(&gro->stats.left_push)[reason - VNETRX_LEFT_PUSH]++;
-	head->seen_first = l->first;
-	head->seen_last = l->seen;
-	if (f->segs > 1u)
-		finish_counts(head, f->segs);
-	if (payload != head->len - f->hdr_len) /* else it was held alone and leaves as it came */
-		write_headers(gro, slot, payload);
-	if (f->scratch != VNRX_SCRATCH_NONE)
-		gro->scratch_used &= ~(1u << f->scratch);
-	if (f->shape < VNRX_SHAPES)
-		gro->shape[f->shape].refs--;
-	out(gro, head, reason, q);
-}
-
-/* A held packet leaves. */
-static void leave(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
-{
-	finish(gro, slot, reason, q);
-	vnrx_flows_del(&gro->flows, slot);
-}
-
-static void push_out(struct vnetrx_gro *gro, unsigned by, uint32_t bucket, struct vnetrx_pktq *q)
-{
-	uint32_t slot;
-
-	while ((slot = gro->flows.bucket[by][bucket]) != VNRX_FLOW_NONE)
-		leave(gro, slot, VNETRX_LEFT_ORDER, q);
-}
-
-/* The packet cannot be held: what it must not overtake goes first. */
-static void pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, unsigned why, struct vnetrx_pktq *q)
-{
-	const struct vnrx_dissect *d = &seg->d;
-	uint32_t slot;
-
-	if (d->reach == VNRX_REACH_PORTS) {
-		slot = vnrx_flows_find(&gro->flows, seg->hdr, d, seg->hash.flow);
-		if (slot != VNRX_FLOW_NONE)
-			leave(gro, slot, VNETRX_LEFT_ORDER, q);
-	} else if (d->reach == VNRX_REACH_ADDRS) {
-		push_out(gro, VNRX_PAIR, seg->hash.pair, q);
-		if (d->outer.version == 0u)
-			push_out(gro, VNRX_OUTER, seg->hash.outer, q);
-	}
-	vnrx_gro_pass(gro, seg->pkt, seg->now, why, q);
-}
-
-/* ---- time ---- */
-
-/* Time only goes forward; each step is a tick, in which a flow is touched once. */
-static void set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
-{
-	if (now > gro->clock) {
-		gro->clock = now;
-		gro->tick++;
-	}
-}
-
 static vnetrx_ns seen_at(struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt, vnetrx_ns now)
 {
 	vnetrx_ns t = now;
 
 	if ((pkt->flags & VNETRX_PKT_TSTAMP) != 0u && pkt->tstamp < now)
 		t = pkt->tstamp;
-	set_clock(gro, t);
+	vnrx_gro_set_clock(gro, t);
 	return gro->clock;
-}
-
-/* The longest list that waits at most ADAPT_GAPS of the flow's mean gap, its time since the first segment over its
- * segments; without a division: wait * segs <= ADAPT_GAPS * time + ADAPT_EXTRA * segs. */
-static unsigned adapt(const struct vnrx_flow *f, vnetrx_ns held_ns)
-{
-	vnetrx_ns budget = held_ns * ADAPT_GAPS + (vnetrx_ns)ADAPT_EXTRA * f->segs;
-	vnetrx_ns cost = (vnetrx_ns)ADAPT_UNIT * f->segs;
-	unsigned wait = 0;
-
-	while (wait + 1u < VNRX_WAITS && cost * 2u <= budget) {
-		cost *= 2u;
-		wait++;
-	}
-	return wait;
-}
-
-bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
-{
-	struct vnrx_flow *f = &gro->flows.flow[slot];
-	const struct vnrx_links *l = &gro->flows.links[slot];
-	unsigned wait = l->wait;
-
-	if (now >= add_ns(l->first, gro->hold_max_ns))
-		return false;
-	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u && now > l->seen) {
-		wait = adapt(f, now - l->first);
-		gro->wait_first = wait;
-	}
-	f->tick = gro->tick;
-	vnrx_flows_touch(&gro->flows, slot, now, wait);
-	return true;
-}
-
-/* How long seen[wait] waits; VNETRX_NEVER = for a flush. */
-static vnetrx_ns wait_ns(const struct vnetrx_gro *gro, unsigned wait)
-{
-	if ((gro->flags & VNETRX_GRO_ADAPTIVE) != 0u)
-		return (uint32_t)ADAPT_UNIT << wait;
-	return gro->timeout_ns != 0u ? gro->timeout_ns : VNETRX_NEVER;
-}
-
-static unsigned waits(const struct vnetrx_gro *gro)
-{
-	return (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? VNRX_WAITS : gro->timeout_ns != 0u ? 1u : 0u;
-}
-
-void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq *q)
-{
-	const struct vnrx_flows *t = &gro->flows;
-	uint32_t slot;
-
-	set_clock(gro, now);
-	while ((slot = vnrx_flows_oldest(t)) != t->sentinel &&
-	       add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
-		leave(gro, slot, VNETRX_LEFT_HOLD, q);
-	for (unsigned wait = 0; wait < waits(gro); wait++) {
-		while ((slot = vnrx_flows_quietest(t, wait)) < t->sentinel &&
-		       add_ns(t->links[slot].seen, wait_ns(gro, wait)) <= gro->clock)
-			leave(gro, slot, VNETRX_LEFT_TIMEOUT, q);
-	}
-}
-
-vnetrx_ns vnetrx_gro_deadline(const struct vnetrx_gro *gro)
-{
-	const struct vnrx_flows *t = &gro->flows;
-	vnetrx_ns deadline;
-
-	if (t->held == 0u)
-		return VNETRX_NEVER;
-	deadline = add_ns(t->links[vnrx_flows_oldest(t)].first, gro->hold_max_ns);
-	for (unsigned wait = 0; wait < waits(gro); wait++) {
-		uint32_t slot = vnrx_flows_quietest(t, wait);
-		vnetrx_ns due = slot < t->sentinel ? add_ns(t->links[slot].seen, wait_ns(gro, wait)) : VNETRX_NEVER;
-
-		if (due < deadline)
-			deadline = due;
-	}
-	return deadline;
 }
 
 /* ---- hold and join ---- */
@@ -325,9 +104,9 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 
 	slot = vnrx_flows_place(t, hash.flow, &taken);
 	if (taken)
-		leave(gro, slot, VNETRX_LEFT_EVICTED, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_EVICTED, q);
 	else if (t->held == t->held_max)
-		leave(gro, least_recent(t), VNETRX_LEFT_EVICTED, q);
+		vnrx_gro_leave(gro, least_recent(t), VNETRX_LEFT_EVICTED, q);
 	f = &t->flow[slot];
 	if (!place_headers(gro, f, seg)) {
 		vnrx_gro_pass(gro, seg->pkt, seg->now, VNRX_PASS_HDR_LEN, q);
@@ -346,7 +125,7 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 		gro->shape[f->shape].refs++;
 	if (seg->d.outer.version == 0u)
 		hash.outer = VNRX_FLOW_NONE;
-	vnrx_flows_add(t, slot, &hash, seg->now, (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? gro->wait_first : 0u);
+	vnrx_flows_add(t, slot, &hash, seg->now, vnrx_first_list(gro, slot, hash.flow, seg->now));
 	gro->stats.held_new++;
 	return f->shape < VNRX_SHAPES ? f->shape : gro->guess;
 }
@@ -406,11 +185,11 @@ static void join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *s
 	link_payload(f, seg);
 	gro->stats.joined++;
 	if (closes)
-		leave(gro, slot, VNETRX_LEFT_PUSH, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_PUSH, q);
 	else if (is_short)
-		leave(gro, slot, VNETRX_LEFT_SHORT, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_SHORT, q);
 	else if (f->segs >= vnrx_segs_max(gro, seg->d.proto))
-		leave(gro, slot, VNETRX_LEFT_FULL, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_FULL, q);
 }
 
 /* Tries to join what is held in slot; false: that has left, and the segment starts anew. */
@@ -423,12 +202,12 @@ static bool try_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_se
 			join(gro, slot, seg, q);
 			return true;
 		}
-		leave(gro, slot, VNETRX_LEFT_HOLD, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_HOLD, q);
 	} else if (why == VNRX_DIFFER_FULL) {
-		leave(gro, slot, VNETRX_LEFT_FULL, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_FULL, q);
 	} else {
 		(&gro->stats.differ_seq)[why]++;
-		leave(gro, slot, VNETRX_LEFT_NEXT, q);
+		vnrx_gro_leave(gro, slot, VNETRX_LEFT_NEXT, q);
 	}
 	return false;
 }
@@ -448,8 +227,7 @@ static void measure(struct vnrx_seg *seg)
 	if (seg->payload > pkt->gso_size) {
 		seg->unit = pkt->gso_size;
 		seg->count = vnrx_div(seg->payload + seg->unit - 1u, seg->unit);
-		if (pkt->segs == 0u)
-			pkt->segs = (uint16_t)seg->count;
+		pkt->segs = (uint16_t)seg->count; /* what the device counted is not believed */
 		return;
 	}
 	pkt->gso_size = 0; /* no more than one segment: an ordinary packet */
@@ -507,7 +285,7 @@ static unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnet
 	seg.now = seen_at(gro, pkt, now);
 	why = classify(gro, &seg, scratch);
 	if (why != VNRX_PASS_NOT) {
-		pass_in_order(gro, &seg, why, q);
+		vnrx_gro_pass_in_order(gro, &seg, why, q);
 		return passed_like(gro, &seg, why);
 	}
 	if (pkt->len > vnrx_outer_end(&seg.d))
@@ -531,26 +309,13 @@ void vnetrx_gro_receive(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, 
                         struct vnetrx_pktq *q)
 {
 	gro->stats.pkts += n;
+	vnrx_fast_prefetch(pkts, n);
 	for (unsigned i = 0; i < n; i++) {
 		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) == 0u)
-			set_clock(gro, now);
+			vnrx_gro_set_clock(gro, now);
 		i = vnrx_fast_run(gro, pkts, i, n, gro->guess, q);
 		if (i < n)
 			gro->guess = receive_one(gro, pkts[i], now, q);
 	}
 	VNRX_CHECK(vnrx_flows_valid(&gro->flows));
-}
-
-void vnetrx_gro_flush(struct vnetrx_gro *gro, struct vnetrx_pktq *q)
-{
-	struct vnrx_flows *t = &gro->flows;
-	uint32_t next;
-
-	for (uint32_t slot = vnrx_flows_oldest(t); slot != t->sentinel; slot = next) {
-		next = t->links[slot].first_next;
-		VNRX_PREFETCH(&t->flow[next < t->sentinel ? next : slot]);
-		VNRX_PREFETCH(&t->links[next]);
-		finish(gro, slot, VNETRX_LEFT_FLUSH, q);
-	}
-	vnrx_flows_clear(t);
 }

@@ -13,15 +13,17 @@
 #include "engine.h"
 #include "record.h"
 
-/* Run-up of the prefetch: two header lines of the packet so far ahead, the descriptor of the one twice as far. */
+/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP
+ * packets, so that the ends are looked for only once in each. */
 #define AHEAD 8u
+#define STEP  4u
 
 /* What the loop of one shape knows; of the fixed shapes, at compile time. */
 struct lane {
 	uint32_t l3;
 	uint32_t l4;
 	uint32_t addrs;    /* offset of the bytes that tell a flow from the one before */
-	uint32_t key_len;  /* their number, a multiple of 4                            */
+	uint32_t key_len;  /* their number, 8 * n + 4                                   */
 	uint32_t hdr_min;
 	uint32_t outer_l3;
 	uint32_t outer_l4;
@@ -30,17 +32,53 @@ struct lane {
 	bool     fixed;
 };
 
+static VNRX_INLINE void prefetch_headers(const struct vnetrx_pkt *pkt)
+{
+	VNRX_PREFETCH(pkt->data);
+	VNRX_PREFETCH(pkt->data + VNRX_CACHE_LINE);
+}
+
+/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses
+ * overlap. */
+void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n)
+{
+	unsigned heads = n < AHEAD ? n : AHEAD;
+	unsigned descs = n < 2u * AHEAD ? n : 2u * AHEAD;
+
+	for (unsigned i = 0; i < descs; i++)
+		VNRX_PREFETCH(pkts[i]);
+	for (unsigned i = 0; i < heads; i++)
+		prefetch_headers(pkts[i]);
+}
+
+/* Fewer than STEP are left. */
+static VNRX_COLD void prefetch_end(struct vnetrx_pkt *const *pkts, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		prefetch_headers(pkts[i]);
+}
+
 static VNRX_INLINE void prefetch(struct vnetrx_pkt *const *pkts, unsigned i, unsigned n)
 {
-	const uint8_t *data;
+	struct vnetrx_pkt *const *heads = pkts + i + AHEAD;
+	struct vnetrx_pkt *const *descs = heads + AHEAD;
 
-	if (i + AHEAD >= n)
+	if (VNRX_LIKELY(i % STEP != 0u) || n - i <= AHEAD)
 		return;
-	if (i + 2u * AHEAD < n)
-		VNRX_PREFETCH(pkts[i + 2u * AHEAD]);
-	data = pkts[i + AHEAD]->data;
-	VNRX_PREFETCH(data);
-	VNRX_PREFETCH(data + VNRX_CACHE_LINE);
+	if (VNRX_UNLIKELY(n - i < AHEAD + STEP)) {
+		prefetch_end(heads, n - i - AHEAD);
+		return;
+	}
+	prefetch_headers(heads[0]);
+	prefetch_headers(heads[1]);
+	prefetch_headers(heads[2]);
+	prefetch_headers(heads[3]);
+	if (n - i < 2u * AHEAD + STEP)
+		return;
+	VNRX_PREFETCH(descs[0]);
+	VNRX_PREFETCH(descs[1]);
+	VNRX_PREFETCH(descs[2]);
+	VNRX_PREFETCH(descs[3]);
 }
 
 static VNRX_INLINE bool is_v6(const struct lane *lane)
@@ -74,8 +112,11 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 {
 	uint32_t flags = pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
 
-	if (flags != VNETRX_PKT_CSUM_OK && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
+	if (VNRX_UNLIKELY(flags != VNETRX_PKT_CSUM_OK) && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
 		return false;
+	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
+	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
+		return false; /* only the tunnel's own checksum was verified */
 	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
 }
 
@@ -83,11 +124,13 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 
 static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t len)
 {
-	uint64_t differs = vnrx_load32(a + len - 4u) ^ vnrx_load32(b + len - 4u);
+	uint32_t off = 0;
 
-	for (uint32_t off = 0; off + 8u <= len; off += 8u)
-		differs |= vnrx_load64(a + off) ^ vnrx_load64(b + off);
-	return differs == 0u;
+	for (; off + 8u <= len; off += 8u) {
+		if (vnrx_load64(a + off) != vnrx_load64(b + off))
+			return false;
+	}
+	return vnrx_load32(a + off) == vnrx_load32(b + off);
 }
 
 /* Where a frame's hash points. */
@@ -110,7 +153,7 @@ static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8
 	return p;
 }
 
-/* The first record whose tag fits; the compare that follows proves or refutes it. */
+/* The first record whose tag fits; the compares that follow prove or refute it. */
 static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const struct place *p)
 {
 	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
@@ -183,31 +226,19 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 	gro->shape[lane->index].refs++;
 	vnrx_record_layers(gro, slot, &seg);
 	vnrx_record_tcp(gro, f, &seg);
-	vnrx_flows_add(t, slot, &hash, gro->clock, (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? gro->wait_first : 0u);
+	vnrx_flows_add(t, slot, &hash, gro->clock, vnrx_first_list(gro, slot, hash.flow, gro->clock));
 	return f;
 }
 
 /* ---- one more segment ---- */
 
-/* IPv4 id and header checksum of a segment whose other header words are equal. */
+/* IPv4 id and header checksum of a segment whose other header words are equal. Sums that differ by 0xffff are the same
+ * ones-complement number. */
 static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *l3)
 {
-	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - held->last);
+	uint32_t over = (uint32_t)vnrx_load16(l3 + VNRX_IPV4_ID) + vnrx_load16(l3 + VNRX_IPV4_CSUM) - held->csum;
 
-	if (held->mode != VNRX_ID_ANY && (step < held->step || step > (uint32_t)held->step + held->mode))
-		return false;
-	return vnrx_sum_add(vnrx_load16(l3 + VNRX_IPV4_ID), vnrx_load16(l3 + VNRX_IPV4_CSUM)) == held->csum;
-}
-
-static VNRX_INLINE void id_advance(struct vnrx_id *held, const uint8_t *l3)
-{
-	uint32_t id = vnrx_be16(l3 + VNRX_IPV4_ID);
-
-	if (held->mode == VNRX_ID_OPEN) {
-		held->step = (uint8_t)((uint16_t)(id - held->last));
-		held->mode = VNRX_ID_SET;
-	}
-	held->last = (uint16_t)id;
+	return vnrx_id_fits(held, l3) && (VNRX_LIKELY(over == 0u) || over == 0xffffu);
 }
 
 /* What the compare leaves open: does the transport header go on? */
@@ -243,6 +274,37 @@ static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt
 	f->tail = pkt;
 }
 
+static VNRX_INLINE uint64_t differ64(const uint8_t *a, const uint8_t *b, uint32_t off)
+{
+	return vnrx_load64(a + off) ^ vnrx_load64(b + off);
+}
+
+/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places
+ * are known at compile time. The words overlap. */
+static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct lane *lane)
+{
+	static const uint8_t no_id[8] = { 0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff };
+	uint32_t end = is_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
+	uint64_t differs = differ64(a, b, 0) | differ64(a, b, 8) | differ64(a, b, end - 8u);
+
+	if (end >= 24u)
+		differs |= differ64(a, b, 16u);
+	if (!is_v6(lane)) /* length, id, fragment, time to live, protocol */
+		differs |= differ64(a, b, end) & vnrx_load64(no_id);
+	differs |= differ64(a, b, lane->l4 + VNRX_TCP_ACK); /* acknowledgement, flags, window */
+	differs |= differ64(a, b, lane->l4 + VNRX_TCP_URGENT);
+	return (differs | differ64(a, b, lane->l4 + VNRX_TCP_HDR + VNRX_TCP_TIMESTAMPS - 8u)) == 0u;
+}
+
+/* The key of both is the same: is everything else of the header that does not rise or fall? */
+static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
+                                    const struct lane *lane)
+{
+	if (lane->fixed && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
+		return same_usual_header(data, f->hdr, lane);
+	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
+}
+
 /* Proves that the packet is the next full segment of f, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
                              const struct lane *lane)
@@ -252,7 +314,7 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	struct vnrx_links *l = &gro->flows.links[slot];
 
 	if (f->len != pkt->frag_len || f->shape != lane->index ||
-	    !vnrx_masked_equal(data, f->hdr, gro->shape[lane->index].mask, f->hdr_len) || !l4_continues(f, data, lane))
+	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !l4_continues(f, data, lane))
 		return false;
 	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
@@ -261,9 +323,9 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
 		return false;
 	if (!is_v6(lane))
-		id_advance(&f->id, data + lane->l3);
+		vnrx_id_advance(&f->id, data + lane->l3, 1u);
 	if (is_outer_v4(lane))
-		id_advance(&l->outer_id, data + lane->outer_l3);
+		vnrx_id_advance(&l->outer_id, data + lane->outer_l3, 1u);
 	link_segment(f, pkt);
 	return true;
 }
@@ -280,17 +342,19 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 		prefetch(pkts, i, n);
 		if (VNRX_UNLIKELY(!plain(pkt, &lane)))
 			break;
-		if (f == NULL || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
+		if (VNRX_UNLIKELY(f == NULL) || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
 			struct place p = place_of(&gro->flows, pkt->data, &lane);
 
 			f = probe(&gro->flows, &p);
-			if (f == NULL) {
+			if (VNRX_UNLIKELY(f == NULL)) {
 				f = lane.fixed ? open_flow(gro, pkt, &p, &lane) : NULL;
 				if (f == NULL)
 					break;
 				opened++;
 				continue;
 			}
+			if (!same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len))
+				break;
 		}
 		if (!join(gro, f, pkt, &lane))
 			break;

@@ -3,16 +3,19 @@
 #include "engine.h"
 
 #include "../mem.h"
+#include "wait.h"
 
 #define MS_NS       1000000u
 #define PORT_VXLAN  4789u /* RFC 7348 */
 #define PORT_GPE    4790u /* draft-ietf-nvo3-vxlan-gpe */
 #define PORT_GENEVE 6081u /* RFC 8926 */
-#define WAIT_FIRST  6u    /* adaptive: 65 us for the first flow of all */
+#define BYTES_MAX   524280u /* 8 * 65535: as far as hosts go today */
+#define PRIOR_NS    65536u /* adaptive: for the first flow of all */
 
 #define FLAGS_KNOWN \
 	(VNETRX_GRO_RFC6864 | VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_UDP_ZERO | VNETRX_GRO_ADAPTIVE | \
 	 VNETRX_GRO_PROFILE_VIRTIO)
+#define BYTES_AND_PROFILE (VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_PROFILE_VIRTIO)
 #define PROTOS_KNOWN (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
 
 static void default_port(uint16_t *port, uint32_t number)
@@ -23,14 +26,18 @@ static void default_port(uint16_t *port, uint32_t number)
 
 static void defaults(struct vnetrx_gro_config *cfg)
 {
+	bool is_virtio = (cfg->flags & VNETRX_GRO_PROFILE_VIRTIO) != 0u;
+
 	if (cfg->flows == 0u)
 		cfg->flows = 64u;
 	if (cfg->bytes_max == 0u)
 		cfg->bytes_max = 65535u;
+	if (is_virtio && cfg->bytes_max > 65535u && cfg->bytes_max <= BYTES_MAX)
+		cfg->bytes_max = 65535u; /* what a virtio-net header can say */
 	if (cfg->segs_max == 0u)
 		cfg->segs_max = 128u;
 	if (cfg->protos == 0u)
-		cfg->protos = VNETRX_GRO_TCP | VNETRX_GRO_TUNNEL;
+		cfg->protos = is_virtio ? VNETRX_GRO_TCP : VNETRX_GRO_TCP | VNETRX_GRO_TUNNEL;
 	if (cfg->hold_max_ns == 0u)
 		cfg->hold_max_ns = cfg->timeout_ns > MS_NS / 64u ? cfg->timeout_ns * 64u : MS_NS;
 	default_port(&cfg->vxlan_port, PORT_VXLAN);
@@ -49,12 +56,14 @@ static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_g
 		return "hash_key: must be random, both words are zero";
 	if (full->flows > VNRX_FLOWS_MAX)
 		return "flows: must be 1..65536";
-	if (full->bytes_max < 1280u || full->bytes_max > 524280u)
+	if (full->bytes_max < 1280u || full->bytes_max > BYTES_MAX)
 		return "bytes_max: must be 1280..524280";
 	if (full->segs_max < 2u || full->segs_max > 65535u)
 		return "segs_max: must be 2..65535";
 	if ((full->flags & ~FLAGS_KNOWN) != 0u)
 		return "flags: unknown bits set";
+	if ((full->flags & BYTES_AND_PROFILE) == BYTES_AND_PROFILE)
+		return "flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
 	if ((full->protos & ~PROTOS_KNOWN) != 0u)
 		return "protos: unknown bits set";
 	return NULL;
@@ -65,12 +74,16 @@ static struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx
 {
 	struct vnrx_flows flows;
 	struct vnetrx_gro *gro = vnrx_mem_take(mem, 1, sizeof(*gro));
+	struct vnrx_gap *gaps = NULL;
 
 	vnrx_flows_init(&flows, mem, cfg->flows, cfg->hash_key);
+	if ((cfg->flags & VNETRX_GRO_ADAPTIVE) != 0u)
+		gaps = vnrx_gaps_init(mem, vnrx_flows_sets(cfg->flows));
 	if (mem->base == NULL)
 		return NULL;
 	memset(gro, 0, sizeof(*gro));
 	gro->flows = flows;
+	gro->gaps = gaps;
 	return gro;
 }
 
@@ -121,7 +134,7 @@ int vnetrx_gro_init(struct vnetrx_gro **gro_out, const struct vnetrx_gro_config 
 	gro->flags = full.flags;
 	gro->timeout_ns = full.timeout_ns;
 	gro->hold_max_ns = full.hold_max_ns;
-	gro->wait_first = WAIT_FIRST;
+	gro->prior_ns = PRIOR_NS;
 	gro->tunnels_known = (struct vnrx_tunnels){
 		.vxlan_port = port_of(full.vxlan_port),
 		.gpe_port = port_of(full.vxlan_gpe_port),

@@ -10,7 +10,8 @@
 #include "engine.h"
 #include "record.h"
 
-#define GSO_BASE(type) ((type) & ~(VNETRX_GSO_ECN | VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6))
+#define GSO_TUNNELS    (VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6)
+#define GSO_BASE(type) ((type) & ~(VNETRX_GSO_ECN | GSO_TUNNELS))
 
 /* ---- may it be held ---- */
 
@@ -34,14 +35,13 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 	struct vnetrx_pkt *pkt = seg->pkt;
 	bool outer = d->udp_tunnel != 0u && udp_csum(seg->hdr, d->outer.l4) != 0u;
 	bool none = d->proto == VNRX_PROTO_UDP && udp_csum(seg->hdr, d->l4) == 0u;
-	uint32_t inner_flag = outer ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
+	uint32_t inner_flag = d->udp_tunnel != 0u ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
 
-	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
+	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) { /* the field has the pseudo-header's sum, which is never 0 */
 		uint32_t offset = d->proto == VNRX_PROTO_TCP ? VNRX_TCP_CSUM : VNRX_UDP_CSUM;
+		bool fits = pkt->csum_start == d->l4 && pkt->csum_offset == offset;
 
-		if (pkt->csum_start == d->l4 && pkt->csum_offset == offset && !outer)
-			return VNRX_PASS_NOT;
-		return VNRX_PASS_L4_CSUM;
+		return fits && !outer && !none ? VNRX_PASS_NOT : VNRX_PASS_L4_CSUM;
 	}
 	if (none && ((gro->flags & VNETRX_GRO_UDP_ZERO) == 0u || d->ip.version != 4u))
 		return VNRX_PASS_L4_CSUM;
@@ -50,11 +50,10 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 			return VNRX_PASS_L4_CSUM;
 		pkt->flags |= inner_flag;
 	}
-	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u) {
-		if (!sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
-			return VNRX_PASS_L4_CSUM;
-		pkt->flags |= VNETRX_PKT_CSUM_OK;
-	}
+	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u && !sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
+		return VNRX_PASS_L4_CSUM;
+	if (d->udp_tunnel != 0u)
+		pkt->flags |= VNETRX_PKT_CSUM_OK; /* also where there is none */
 	return VNRX_PASS_NOT;
 }
 
@@ -64,20 +63,29 @@ static bool gso_plain(const struct vnrx_seg *seg)
 	const struct vnrx_dissect *d = &seg->d;
 	unsigned base = GSO_BASE(seg->pkt->gso_type);
 	unsigned wanted = d->ip.version == 6u ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
+	unsigned outer = d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
+	unsigned tunnel = d->outer.version == 0u ? 0u : outer;
 
+	if ((seg->pkt->gso_type & GSO_TUNNELS) != tunnel || (tunnel != 0u && d->udp_tunnel == 0u))
+		return false; /* no type says GRE or IP in IP */
 	if (d->proto == VNRX_PROTO_UDP)
 		return base == VNETRX_GSO_UDP_L4;
 	return base == wanted && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) == 0u;
 }
 
-/* What a host that writes a virtio-net header could not say. */
+/* What a host that writes a virtio-net header could not say, see vnetrx_virtio_net_encode(): the header completes one
+ * checksum, which must be there, and knows no tunnel but UDP without one. */
 static bool unsayable(const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 
-	if (d->pppoe != 0u || d->outer.version != 0u)
+	if (d->pppoe != 0u || (seg->pkt->flags & VNETRX_PKT_VLAN) != 0u)
 		return true;
-	return d->proto == VNRX_PROTO_TCP && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
+	if (d->outer.version != 0u && (d->udp_tunnel == 0u || udp_csum(seg->hdr, d->outer.l4) != 0u))
+		return true;
+	if (d->proto == VNRX_PROTO_UDP)
+		return udp_csum(seg->hdr, d->l4) == 0u;
+	return (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
 }
 
 enum vnrx_pass vnrx_layers_check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
@@ -99,13 +107,12 @@ static bool equal(const uint8_t *a, const uint8_t *b, uint32_t from, uint32_t to
 	return memcmp(a + from, b + from, to - from) == 0;
 }
 
+/* Ids in a packet of several rise. */
 static enum vnrx_differ id_differs(const struct vnrx_id *id, const uint8_t *l3, uint32_t count)
 {
-	uint32_t step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->last);
+	bool rises = id->step == 1u || (id->more == VNRX_ID_OPEN && vnrx_be16(l3 + VNRX_IPV4_ID) != id->next);
 
-	if (id->mode == VNRX_ID_ANY)
-		return VNRX_DIFFER_NOT;
-	if (step < id->step || step > (uint32_t)id->step + id->mode || (count > 1u && step != 1u))
+	if (!vnrx_id_fits(id, l3) || (count > 1u && id->more != VNRX_ID_ANY && !rises))
 		return VNRX_DIFFER_ID;
 	return VNRX_DIFFER_NOT;
 }
@@ -194,25 +201,14 @@ enum vnrx_differ vnrx_layers_differs(const struct vnetrx_gro *gro, uint32_t slot
 	return differs == VNRX_DIFFER_NOT ? meta_differs(f->head, seg->pkt) : differs;
 }
 
-static void id_advance(struct vnrx_id *id, const uint8_t *l3, uint32_t count)
-{
-	uint32_t now = vnrx_be16(l3 + VNRX_IPV4_ID);
-
-	if (id->mode == VNRX_ID_OPEN) {
-		id->step = (uint8_t)((uint16_t)(now - id->last));
-		id->mode = VNRX_ID_SET;
-	}
-	id->last = (uint16_t)(now + (count - 1u));
-}
-
 void vnrx_layers_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 
 	if (d->ip.version == 4u)
-		id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
+		vnrx_id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
 	if (d->outer.version == 4u)
-		id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
+		vnrx_id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
 }
 
 /* ---- it leaves ---- */
@@ -233,7 +229,7 @@ static void ip_finish(uint8_t *l3, unsigned version, uint32_t ip_len)
 
 static bool id_fixed(const struct vnrx_id *id)
 {
-	return id->mode == VNRX_ID_SET && id->step == 0u;
+	return id->more == VNRX_ID_SET && id->step == 0u;
 }
 
 static void outer_finish(const struct vnrx_flow *f, const struct vnrx_links *l, uint32_t end)
@@ -325,6 +321,8 @@ void vnrx_layers_csum(struct vnetrx_gro *gro, uint32_t slot, uint32_t l4_len, ui
 		sum = (uint16_t)~vnrx_sum_add(pseudo, l4_sum(f, l4_len));
 		vnrx_put_sum(csum, udp && sum == 0u ? 0xffffu : sum);
 		head->flags = (head->flags & ~VNETRX_PKT_PARTIAL) | VNETRX_PKT_CSUM_OK;
+		if ((f->kind & VNRX_KIND_UDP_TUNNEL) != 0u)
+			head->flags |= VNETRX_PKT_CSUM_INNER;
 	} else {
 		vnrx_put_sum(csum, pseudo);
 		head->flags = (head->flags & ~(VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER)) | VNETRX_PKT_PARTIAL;

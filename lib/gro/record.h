@@ -4,22 +4,41 @@
 #define VNRX_RECORD_H
 
 #include "engine.h"
+#include "wait.h"
 
 /* The first id of a level. */
 static VNRX_INLINE struct vnrx_id vnrx_id_open(const struct vnetrx_gro *gro, const uint8_t *l3, uint32_t count)
 {
-	struct vnrx_id id = { .step = 0, .mode = VNRX_ID_OPEN };
+	struct vnrx_id id = { .step = 0, .more = VNRX_ID_OPEN };
 	bool df = (l3[VNRX_IPV4_FRAG] & 0x40u) != 0u;
 
-	id.last = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) + (count - 1u));
 	id.csum = vnrx_sum_add(vnrx_load16(l3 + VNRX_IPV4_ID), vnrx_load16(l3 + VNRX_IPV4_CSUM));
 	if ((gro->flags & VNETRX_GRO_RFC6864) != 0u && df) {
-		id.mode = VNRX_ID_ANY;
+		id.more = VNRX_ID_ANY;
 	} else if (count > 1u || (gro->flags & VNETRX_GRO_PROFILE_VIRTIO) != 0u) {
 		id.step = 1; /* a cut makes them rise */
-		id.mode = VNRX_ID_SET;
+		id.more = VNRX_ID_SET;
 	}
+	id.next = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) + (count - 1u) + id.step);
 	return id;
+}
+
+/* May this id come next? */
+static VNRX_INLINE bool vnrx_id_fits(const struct vnrx_id *id, const uint8_t *l3)
+{
+	return (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->next) <= id->more;
+}
+
+/* It came, with count - 1 more behind it. */
+static VNRX_INLINE void vnrx_id_advance(struct vnrx_id *id, const uint8_t *l3, uint32_t count)
+{
+	uint32_t now = vnrx_be16(l3 + VNRX_IPV4_ID);
+
+	if (VNRX_UNLIKELY(id->more == VNRX_ID_OPEN)) {
+		id->step = (uint16_t)(now - id->next);
+		id->more = VNRX_ID_SET;
+	}
+	id->next = (uint16_t)(now + (count - 1u) + id->step);
 }
 
 /* VNRX_KIND_* of a packet that may be held. */
@@ -93,6 +112,12 @@ static VNRX_INLINE void vnrx_record_udp(const struct vnetrx_gro *gro, struct vnr
 	f->first_seq = 0;
 	f->next_seq = seg->payload;
 	f->fast_max = vnrx_fast_max(gro, seg, vnrx_segs_max(gro, VNRX_PROTO_UDP));
+}
+
+/* Where in the seen lists a packet begins. */
+static VNRX_INLINE unsigned vnrx_first_list(struct vnetrx_gro *gro, uint32_t slot, uint32_t hash, vnetrx_ns now)
+{
+	return (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u ? vnrx_wait_first(gro, slot, hash, now) : 0u;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define VXLAN_HDR       8u
 #define VXLAN_FLAG_VNI  0x08u
 #define GPE_FLAG_PROTO  0x04u
+#define GPE_FLAGS_OTHER 0x31u /* version, OAM */
 #define GPE_IPV4        1u
 #define GPE_IPV6        2u
 #define GPE_ETHERNET    3u
@@ -30,13 +31,15 @@ static uint32_t inner_type(const struct vnrx_frame *frame, uint32_t type, uint32
 	if (type == TYPE_TEB)
 		return inner_eth(frame, off, l3);
 	*l3 = off;
-	return type == VNRX_TYPE_IPV4 ? 4u : type == VNRX_TYPE_IPV6 ? 6u : 0u;
+	return type == VNRX_TYPE_IPV4 ? 4u : type == VNRX_TYPE_IPV6 ? 6u : VNRX_VERSION_NONE;
 }
 
 static uint32_t vxlan(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
-	if (off + VXLAN_HDR > frame->avail || (frame->hdr[off] & VXLAN_FLAG_VNI) == 0u)
-		return 0;
+	if (off + VXLAN_HDR > frame->avail)
+		return VNRX_VERSION_CUT;
+	if ((frame->hdr[off] & VXLAN_FLAG_VNI) == 0u)
+		return VNRX_VERSION_NONE;
 	return inner_eth(frame, off + VXLAN_HDR, l3);
 }
 
@@ -44,21 +47,25 @@ static uint32_t vxlan_gpe(const struct vnrx_frame *frame, uint32_t off, uint32_t
 {
 	uint32_t next;
 
-	if (off + VXLAN_HDR > frame->avail || (frame->hdr[off] & GPE_FLAG_PROTO) == 0u)
-		return 0;
+	if (off + VXLAN_HDR > frame->avail)
+		return VNRX_VERSION_CUT;
+	if ((frame->hdr[off] & (GPE_FLAG_PROTO | GPE_FLAGS_OTHER)) != GPE_FLAG_PROTO)
+		return VNRX_VERSION_NONE;
 	next = frame->hdr[off + 3u];
 	*l3 = off + VXLAN_HDR;
 	if (next == GPE_ETHERNET)
 		return inner_eth(frame, off + VXLAN_HDR, l3);
-	return next == GPE_IPV4 ? 4u : next == GPE_IPV6 ? 6u : 0u;
+	return next == GPE_IPV4 ? 4u : next == GPE_IPV6 ? 6u : VNRX_VERSION_NONE;
 }
 
 static uint32_t geneve(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
 	uint32_t options;
 
-	if (off + GENEVE_HDR > frame->avail || frame->hdr[off] / 64u != 0u || (frame->hdr[off + 1u] & GENEVE_OAM) != 0u)
-		return 0;
+	if (off + GENEVE_HDR > frame->avail)
+		return VNRX_VERSION_CUT;
+	if (frame->hdr[off] / 64u != 0u || (frame->hdr[off + 1u] & GENEVE_OAM) != 0u)
+		return VNRX_VERSION_NONE;
 	options = frame->hdr[off] % 64u * 4u;
 	return inner_type(frame, vnrx_be16(frame->hdr + off + 2u), off + GENEVE_HDR + options, l3);
 }
@@ -69,10 +76,10 @@ static uint32_t gre(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 	uint32_t flags;
 
 	if (off + GRE_HDR > frame->avail)
-		return 0;
+		return VNRX_VERSION_CUT;
 	flags = vnrx_be16(frame->hdr + off);
 	if ((flags & ~GRE_KEY) != 0u)
-		return 0;
+		return VNRX_VERSION_NONE;
 	return inner_type(frame, vnrx_be16(frame->hdr + off + 2u), off + GRE_HDR + (flags != 0u ? 4u : 0u), l3);
 }
 
@@ -83,7 +90,7 @@ static bool udp_tunnel(const struct vnrx_frame *frame, const struct vnrx_tunnels
 	uint32_t off = l4 + VNRX_UDP_HDR;
 	uint32_t port;
 
-	if (off > frame->avail)
+	if (l4 + 4u > frame->avail)
 		return false;
 	port = vnrx_be16(frame->hdr + l4 + 2u);
 	if (port == 0u)

@@ -2,31 +2,7 @@
 /* What the header says alone is checked here; lengths against the packet are checked by merge. */
 #include "vnetrx/virtio_net.h"
 
-#include "../wire.h"
-
-#define HDR_MRG    12u /* has num_buffers        */
-#define HDR_HASH   20u /* has the hash           */
-#define HDR_TUNNEL 24u /* has the tunnel offsets */
-#define HDR_LEGACY 10u
-
-#define OFF_GSO_SIZE    4u
-#define OFF_CSUM_START  6u
-#define OFF_CSUM_OFFSET 8u
-#define OFF_NUM_BUFFERS 10u
-#define OFF_HASH        12u
-#define OFF_HASH_TYPE   16u
-#define OFF_OUTER_TH    20u
-#define OFF_INNER_NH    22u
-
-#define F_NEEDS_CSUM  1u
-#define F_DATA_VALID  2u
-#define F_RSC_INFO    4u
-#define F_TUNNEL_CSUM 8u
-
-#define TUNNEL_BITS   (VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6)
-#define GSO_SIZE_NONE 0xffffu /* reserved by hosts as "cut at fragments" */
-#define TCP_CSUM_OFF  16u
-#define UDP_CSUM_OFF  6u
+#include "virtio_hdr.h"
 
 /* The header, once, in host order. */
 struct fields {
@@ -125,6 +101,8 @@ static void meta_csum(const struct fields *f, struct vnetrx_meta *meta)
 		meta->csum_offset = (uint16_t)f->csum_offset;
 	} else if ((f->flags & F_DATA_VALID) != 0u) {
 		meta->flags |= VNETRX_PKT_CSUM_OK;
+		if ((f->flags & F_TUNNEL_CSUM) != 0u)
+			meta->flags |= VNETRX_PKT_CSUM_INNER;
 	}
 }
 

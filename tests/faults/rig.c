@@ -104,7 +104,8 @@ static void configure(struct rig *r, struct vnetrx_rxq_config *cfg)
 	static const uint16_t copies[] = { 0, 256, 0xffff };
 	static const uint32_t flags[] = { 0, 0, VNETRX_RXQ_NO_COALESCE, VNETRX_RXQ_GRO_OFF };
 	static const uint32_t gro_flags[] = {
-		0, VNETRX_GRO_CSUM_BYTES, VNETRX_GRO_RFC6864, VNETRX_GRO_ADAPTIVE, VNETRX_GRO_UDP_ZERO, VNETRX_GRO_PROFILE_VIRTIO
+		0, VNETRX_GRO_CSUM_BYTES, VNETRX_GRO_RFC6864, VNETRX_GRO_ADAPTIVE, VNETRX_GRO_UDP_ZERO,
+		VNETRX_GRO_PROFILE_VIRTIO,
 	};
 
 	r->ring_size = rings[rng_below(&r->rng, 4u)];
@@ -330,8 +331,8 @@ void rig_balance(struct rig *r)
 	assert_int_equal(s.queue.delivered_segs, r->host.segs + r->uncounted);
 }
 
-/* All buffers are posted. With the default bound they may, after drops and buffers used out of order, lie scattered over
- * all runs that the queue may own; then fewer must do until those have come round. */
+/* All buffers are posted. With the default bound they may, after drops and buffers used out of order, lie scattered
+ * over all runs that the queue may own; then fewer must do until those have come round. */
 static bool ring_is_full(const struct rig *r, unsigned posted)
 {
 	return posted == r->ring_size || (!r->ample && posted != 0u);
@@ -360,7 +361,8 @@ void rig_prove_good(struct rig *r, unsigned n)
 
 		for (; burst > 0u; burst--, n--) {
 			stream_next(&r->stream);
-			while (softdev_send(r->soft, r->stream.frame, r->stream.len, &r->stream.meta) != 0 && tries++ < TRIES_MAX)
+			while (softdev_send(r->soft, r->stream.frame, r->stream.len, &r->stream.meta) != 0 &&
+			       tries++ < TRIES_MAX)
 				(void)vnetrx_rxq_poll(r->rxq, 64u, r->now);
 		}
 		poll_some(r);
@@ -370,7 +372,8 @@ void rig_prove_good(struct rig *r, unsigned n)
 	assert_true(stream_complete(&r->stream));
 	r->checking = false;
 	assert_true(ring_is_full(r, r->tracker.out_num));
-	assert_int_equal(vnetrx_rxq_state(r->rxq), r->tracker.out_num == r->ring_size ? VNETRX_RXQ_RUNNING : VNETRX_RXQ_SHORT);
+	assert_int_equal(vnetrx_rxq_state(r->rxq),
+	                 r->tracker.out_num == r->ring_size ? VNETRX_RXQ_RUNNING : VNETRX_RXQ_SHORT);
 	faulty_quiet(r->faulty, false);
 	r->tracker.page_fail_ppm = page_fail_ppm;
 	r->tracker.early_ppm = early_ppm;

@@ -30,8 +30,8 @@ void stream_next(struct stream *s);
 /* Whatever was sent so far counts as arrived. */
 void stream_sync(struct stream *s);
 
-/* The packet carries the next bytes of its flow and nothing else, or the test fails. With gaps: bytes that were sent, later
- * ones than any packet of the flow before. */
+/* The packet carries the next bytes of its flow and nothing else, or the test fails. With gaps: bytes that were sent,
+ * later ones than any packet of the flow before. */
 void stream_check(struct stream *s, const struct vnetrx_pkt *pkt);
 
 /* Everything sent has arrived. */

@@ -7,7 +7,7 @@
 #include "vnetrx/virtio_net.h"
 
 #define FIRST_GROUP \
-	(VNETRX_PKT_CSUM_OK | VNETRX_PKT_PARTIAL | VNETRX_PKT_HASH | VNETRX_PKT_RSC)
+	(VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL | VNETRX_PKT_HASH | VNETRX_PKT_RSC)
 
 static void check_gso(const struct vnetrx_meta *m, uint32_t features)
 {

@@ -79,7 +79,13 @@ void frame_timestamp(struct frame *f, uint32_t val, uint32_t ecr)
 	f->opts_len = 12;
 }
 
-static size_t build_eth(const struct frame *f, uint8_t *buf)
+void frame_udp(struct frame *f)
+{
+	f->proto = FR_UDP;
+	f->opts_len = 0;
+}
+
+size_t frame_build_eth(const struct frame *f, uint8_t *buf, size_t ip_len)
 {
 	size_t off = 12;
 
@@ -89,8 +95,16 @@ static size_t build_eth(const struct frame *f, uint8_t *buf)
 		fr_put16(buf + off, f->vlan_proto[i]);
 		fr_put16(buf + off + 2, f->vlan_tci[i]);
 	}
-	fr_put16(buf + off, f->eth_type != 0u ? f->eth_type : f->v6 ? 0x86ddu : 0x0800u);
-	return off + 2;
+	fr_put16(buf + off, f->eth_type != 0u ? f->eth_type : f->pppoe ? 0x8864u : f->v6 ? 0x86ddu : 0x0800u);
+	off += 2;
+	if (!f->pppoe)
+		return off;
+	buf[off] = 0x11;
+	buf[off + 1] = f->pppoe_code;
+	fr_put16(buf + off + 2, f->session);
+	fr_put16(buf + off + 4, (uint32_t)((int)(ip_len + 2u) + f->pppoe_len_delta));
+	fr_put16(buf + off + 6, f->ppp != 0u ? f->ppp : f->v6 ? 0x0057u : 0x0021u);
+	return off + 8;
 }
 
 static size_t build_ipv4(const struct frame *f, uint8_t *ip, size_t l4_len)
@@ -140,6 +154,22 @@ static size_t build_ipv6(const struct frame *f, uint8_t *ip, size_t l4_len)
 	return off;
 }
 
+size_t frame_build_ip(const struct frame *f, uint8_t *ip, size_t l4_len)
+{
+	return f->v6 ? build_ipv6(f, ip, l4_len) : build_ipv4(f, ip, l4_len);
+}
+
+size_t frame_ip_hdr_len(const struct frame *f)
+{
+	size_t len = 40;
+
+	if (!f->v6)
+		return 20u + f->ip_opts_len;
+	for (unsigned i = 0; i < f->exts; i++)
+		len += (f->ext[i].len8 + 1u) * 8u;
+	return len;
+}
+
 static size_t build_tcp(const struct frame *f, uint8_t *tcp)
 {
 	unsigned doff = f->doff != 0u ? f->doff : 5u + f->opts_len / 4u;
@@ -162,7 +192,7 @@ static size_t build_other(const struct frame *f, uint8_t *l4)
 	if (f->proto == FR_UDP) {
 		fr_put16(l4, f->sport);
 		fr_put16(l4 + 2, f->dport);
-		fr_put16(l4 + 4, 8u + f->payload_len);
+		fr_put16(l4 + 4, (uint32_t)((int)(8u + f->payload_len) + f->udp_len_delta));
 	} else {
 		l4[0] = 8;
 		fr_put32(l4 + 4, f->seq);
@@ -170,29 +200,51 @@ static size_t build_other(const struct frame *f, uint8_t *l4)
 	return 8;
 }
 
-static void fix_csum(const struct frame *f, const uint8_t *ip, uint8_t *l4, size_t len)
+void frame_build_csum(const struct frame *f, const uint8_t *ip, uint8_t *l4, size_t len)
 {
 	size_t at = f->proto == FR_TCP ? 16u : f->proto == FR_UDP ? 6u : 2u;
 	uint16_t pseudo = f->proto == FR_ICMP ? 0 : fr_pseudo(ip, f->proto, (uint32_t)len);
+	uint16_t sum;
 
+	if (f->proto == FR_UDP && f->no_csum)
+		return;
+	sum = (uint16_t)(0xffffu - fr_sum(pseudo, l4, len));
 	if (f->partial)
 		fr_put16(l4 + at, pseudo);
 	else
-		fr_put16(l4 + at, 0xffffu - fr_sum(pseudo, l4, len));
+		fr_put16(l4 + at, f->proto == FR_UDP && sum == 0u ? 0xffffu : sum);
 	if (f->bad_l4_csum)
 		l4[at] ^= 0x55u;
 }
 
-size_t frame_build(const struct frame *f, uint8_t *buf)
+size_t frame_build_packet(const struct frame *f, uint8_t *ip)
 {
-	size_t l3 = build_eth(f, buf);
 	size_t l4_len = (f->proto == FR_TCP ? 20u + f->opts_len : 8u) + f->payload_len;
-	size_t l4 = l3 + (f->v6 ? build_ipv6(f, buf + l3, l4_len) : build_ipv4(f, buf + l3, l4_len));
-	size_t off = l4 + (f->proto == FR_TCP ? build_tcp(f, buf + l4) : build_other(f, buf + l4));
+	size_t l4 = frame_build_ip(f, ip, l4_len);
+	size_t off = l4 + (f->proto == FR_TCP ? build_tcp(f, ip + l4) : build_other(f, ip + l4));
 
 	for (uint32_t i = 0; i < f->payload_len; i++)
-		buf[off++] = frame_payload(f->seq + i);
-	fix_csum(f, buf + l3, buf + l4, l4_len);
+		ip[off++] = frame_payload(f->seq + i);
+	frame_build_csum(f, ip, ip + l4, l4_len);
+	return off;
+}
+
+size_t frame_packet_len(const struct frame *f)
+{
+	return frame_ip_hdr_len(f) + (f->proto == FR_TCP ? 20u + f->opts_len : 8u) + f->payload_len;
+}
+
+static size_t build_plain(const struct frame *f, uint8_t *buf)
+{
+	size_t l3 = frame_build_eth(f, buf, frame_packet_len(f));
+
+	return l3 + frame_build_packet(f, buf + l3);
+}
+
+size_t frame_build(const struct frame *f, uint8_t *buf)
+{
+	size_t off = f->tunnel != NULL ? frame_build_tunnel(f, buf) : build_plain(f, buf);
+
 	for (unsigned i = 0; i < f->trailer; i++)
 		buf[off++] = (uint8_t)(0xe0u + i);
 	while (f->pad && off < 60u)

@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "view.h"
-
-#define PKTS_MAX 65536u
-
 bool gro_rig_verified;
+
+/* Room for one packet; not allocated each time, which would take most of the time. */
+static uint8_t whole[1u << 20];
+static uint8_t made[FRAME_MAX];
 
 const char *reason_name(unsigned reason)
 {
@@ -21,6 +21,21 @@ const char *reason_name(unsigned reason)
 	                                                    "evicted", "timeout", "hold", "flush" };
 
 	return reason < VNETRX_LEFT_NUM ? names[reason] : "?";
+}
+
+static uint16_t port_of(uint16_t port, uint16_t usual)
+{
+	return port == 0u ? usual : port == VNETRX_PORT_OFF ? 0u : port;
+}
+
+struct view_rules gro_rules(const struct vnetrx_gro_config *cfg)
+{
+	struct view_rules rules = { .tunnels = cfg->protos == 0u || (cfg->protos & VNETRX_GRO_TUNNEL) != 0u };
+
+	rules.vxlan = port_of(cfg->vxlan_port, 4789);
+	rules.gpe = port_of(cfg->vxlan_gpe_port, 4790);
+	rules.geneve = port_of(cfg->geneve_port, 6081);
+	return rules;
 }
 
 struct gro_rig *gro_rig_new(const struct vnetrx_gro_config *cfg)
@@ -41,13 +56,11 @@ struct gro_rig *gro_rig_new(const struct vnetrx_gro_config *cfg)
 		fail_msg("%s", why);
 	rig->mem = aligned_alloc(64, (size + 63u) / 64u * 64u);
 	rig->laws = laws_new();
-	rig->pkts = calloc(PKTS_MAX, sizeof(*rig->pkts));
-	rig->data = calloc(PKTS_MAX, sizeof(*rig->data));
-	rig->bytes = malloc(1u << 20);
+	rig->rules = gro_rules(&c);
+	rig->flags = c.flags;
+	laws_rules(rig->laws, &rig->rules, (c.flags & VNETRX_GRO_RFC6864) != 0u);
+	rig->bytes = whole;
 	assert_non_null(rig->mem);
-	assert_non_null(rig->pkts);
-	assert_non_null(rig->data);
-	assert_non_null(rig->bytes);
 	memset(rig->mem, 0xa5, size);
 	assert_int_equal(vnetrx_gro_init(&rig->gro, &c, rig->mem, size), VNETRX_OK);
 	return rig;
@@ -70,6 +83,8 @@ struct law_pkt law_pkt_of(const struct vnetrx_pkt *pkt, uint8_t *bytes)
 		law.flags |= LAW_ID_FIXED;
 	if ((pkt->flags & VNETRX_PKT_OUTER_ID_FIXED) != 0u)
 		law.flags |= LAW_OUTER_ID_FIXED;
+	if ((pkt->flags & VNETRX_PKT_CSUM_INNER) != 0u)
+		law.flags |= LAW_CSUM_INNER;
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u)
 		law.flags |= LAW_PARTIAL;
 	if ((pkt->flags & VNETRX_PKT_CSUM_OK) != 0u)
@@ -82,24 +97,40 @@ struct law_pkt law_pkt_of(const struct vnetrx_pkt *pkt, uint8_t *bytes)
 	return law;
 }
 
-/* What the descriptor of a merged packet says must be what its bytes say. */
-static void check_merged(const struct vnetrx_pkt *pkt, const struct law_pkt *law)
+static void check_tunnel(const struct vnetrx_pkt *pkt, const struct view *v)
 {
-	struct view v;
+	assert_int_equal((pkt->flags & VNETRX_PKT_TUNNEL) != 0u, v->tunnel);
+	if (!v->tunnel) {
+		assert_int_equal(pkt->flags & (VNETRX_PKT_OUTER_IPV6 | VNETRX_PKT_OUTER_ID_FIXED), 0);
+		return;
+	}
+	assert_int_equal((pkt->flags & VNETRX_PKT_OUTER_IPV6) != 0u, v->outer.v6);
+	assert_int_equal(pkt->outer_l3_off, v->outer.l3);
+	assert_int_equal(pkt->outer_l4_off, v->udp_tunnel ? v->outer.l4 : 0u);
+	assert_false(v->outer.v6 && (pkt->flags & VNETRX_PKT_OUTER_ID_FIXED) != 0u);
+}
 
-	view_frame(&v, law->bytes, law->len);
-	assert_int_equal(pkt->l3_off, v.ip.l3);
-	assert_int_equal(pkt->l4_off, v.l4);
-	assert_int_equal(pkt->hdr_len, v.payload);
-	assert_int_equal((pkt->flags & VNETRX_PKT_IPV6) != 0u, v.ip.v6);
-	assert_int_equal(pkt->flags & VNETRX_PKT_UDP, 0);
-	assert_int_equal((pkt->flags & VNETRX_PKT_CWR) != 0u, (v.flags & FR_CWR) != 0u);
-	assert_int_equal(pkt->gso_type & 0x7fu, v.ip.v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4);
+/* What the descriptor of a merged packet says must be what its bytes say. */
+static void check_merged(const struct gro_rig *rig, const struct vnetrx_pkt *pkt, const struct view *v)
+{
+	assert_int_equal(pkt->l3_off, v->l3);
+	assert_int_equal(pkt->l4_off, v->l4);
+	assert_int_equal(pkt->hdr_len, v->payload);
+	assert_int_equal((pkt->flags & VNETRX_PKT_IPV6) != 0u, v->v6);
+	assert_int_equal((pkt->flags & VNETRX_PKT_UDP) != 0u, v->udp);
+	assert_int_equal((pkt->flags & VNETRX_PKT_CWR) != 0u, (v->flags & FR_CWR) != 0u);
+	assert_int_equal(pkt->gso_type & 0x1fu,
+	                 v->udp ? VNETRX_GSO_UDP_L4 : v->v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4);
+	assert_false(v->v6 && (pkt->flags & VNETRX_PKT_ID_FIXED) != 0u);
 	assert_true(pkt->seen_first <= pkt->seen_last);
+	check_tunnel(pkt, v);
+	if ((rig->flags & VNETRX_GRO_CSUM_BYTES) != 0u)
+		assert_int_equal(pkt->flags & VNETRX_PKT_PARTIAL, 0);
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) {
-		assert_int_equal(pkt->csum_start, v.l4);
-		assert_int_equal(pkt->csum_offset, 16);
-	} else {
+		assert_int_equal(pkt->flags & (VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER), 0);
+		assert_int_equal(pkt->csum_start, v->l4);
+		assert_int_equal(pkt->csum_offset, v->udp ? 6 : 16);
+	} else if (!v->l4_csum_none) {
 		assert_true((pkt->flags & VNETRX_PKT_CSUM_OK) != 0u);
 	}
 }
@@ -108,20 +139,22 @@ static void check_out(struct gro_rig *rig, struct vnetrx_pkt *pkt)
 {
 	struct law_pkt law = law_pkt_of(pkt, rig->bytes);
 	const char *why = laws_out(rig->laws, &law, NULL);
+	struct view_rules rules = rig->rules;
 	struct view v;
 	size_t at = strlen(rig->text);
 
 	if (why != NULL)
 		fail_msg("%s", why);
+	rules.big = (law.flags & LAW_MERGED) != 0u && law.len > 65535u;
+	view_frame_by(&v, &rules, law.bytes, law.len);
 	if ((law.flags & LAW_MERGED) != 0u)
-		check_merged(pkt, &law);
-	view_frame(&v, law.bytes, law.len);
+		check_merged(rig, pkt, &v);
 	rig->bytes_len = law.len;
 	rig->last = pkt;
 	rig->nout++;
 	if (at + 64u > sizeof(rig->text))
 		return;
-	if (v.tcp)
+	if (v.tcp || v.udp)
 		snprintf(rig->text + at, 64, "%s%zu:%s", at > 0u ? " " : "", v.payload_len, reason_name(pkt->reason));
 	else
 		snprintf(rig->text + at, 64, "%s-:%s", at > 0u ? " " : "", reason_name(pkt->reason));
@@ -136,6 +169,20 @@ static void drain(struct gro_rig *rig, struct vnetrx_pktq *out)
 	assert_int_equal(out->count, 0);
 }
 
+/* Notes what is freed at the end. */
+static void note(struct gro_rig *rig, struct vnetrx_pkt *pkt, uint8_t *data)
+{
+	if (rig->npkts == rig->room) {
+		rig->room = rig->room * 2u + 64u;
+		rig->pkts = realloc(rig->pkts, rig->room * sizeof(*rig->pkts));
+		rig->data = realloc(rig->data, rig->room * sizeof(*rig->data));
+		assert_non_null(rig->pkts);
+		assert_non_null(rig->data);
+	}
+	rig->data[rig->npkts] = data;
+	rig->pkts[rig->npkts++] = pkt;
+}
+
 static struct vnetrx_pkt *wrap(struct gro_rig *rig, const uint8_t *bytes, size_t len, uint32_t flags)
 {
 	struct vnetrx_pkt *pkt = malloc(sizeof(*pkt));
@@ -143,12 +190,10 @@ static struct vnetrx_pkt *wrap(struct gro_rig *rig, const uint8_t *bytes, size_t
 
 	assert_non_null(pkt);
 	assert_non_null(data);
-	assert_true(rig->npkts < PKTS_MAX);
 	memset(pkt, 0xa5, sizeof(*pkt));
 	memcpy(data, bytes, len);
 	vnetrx_pkt_wrap(pkt, data, (uint32_t)len, flags);
-	rig->data[rig->npkts] = data;
-	rig->pkts[rig->npkts++] = pkt;
+	note(rig, pkt, data);
 	return pkt;
 }
 
@@ -179,16 +224,18 @@ void gro_rig_put(struct gro_rig *rig, struct vnetrx_pkt *pkt)
 	drain(rig, &out);
 }
 
+struct vnetrx_pkt *gro_rig_made(struct gro_rig *rig, const struct frame *f, size_t split, uint32_t flags)
+{
+	return gro_rig_pkt(rig, made, frame_build(f, made), split, flags);
+}
+
 void gro_rig_frame(struct gro_rig *rig, const struct frame *f)
 {
-	uint8_t *bytes = malloc(FRAME_MAX);
-	bool verified = gro_rig_verified && !f->bad_l4_csum && f->proto == FR_TCP;
-	size_t len;
+	const struct frame *outer = f->tunnel != NULL ? &f->tunnel->outer : NULL;
+	bool verified = gro_rig_verified && !f->bad_l4_csum && !f->no_csum && (outer == NULL || !outer->bad_l4_csum);
+	uint32_t flags = VNETRX_PKT_CSUM_OK | (outer != NULL ? VNETRX_PKT_CSUM_INNER : 0u);
 
-	assert_non_null(bytes);
-	len = frame_build(f, bytes);
-	gro_rig_put(rig, gro_rig_pkt(rig, bytes, len, 0, verified ? VNETRX_PKT_CSUM_OK : 0u));
-	free(bytes);
+	gro_rig_put(rig, gro_rig_made(rig, f, 0, verified ? flags : 0u));
 }
 
 void gro_rig_next(struct gro_rig *rig, struct frame *f)
@@ -196,6 +243,24 @@ void gro_rig_next(struct gro_rig *rig, struct frame *f)
 	gro_rig_frame(rig, f);
 	f->seq += f->payload_len;
 	f->id++;
+	if (f->tunnel != NULL)
+		f->tunnel->outer.id++;
+}
+
+void gro_rig_train(struct gro_rig *rig, struct frame *f, unsigned n)
+{
+	for (; n > 0u; n--)
+		gro_rig_next(rig, f);
+}
+
+void gro_rig_protos(struct gro_rig *rig, uint32_t protos)
+{
+	struct vnetrx_pktq out = { NULL, NULL, 0 };
+
+	vnetrx_gro_set_protos(rig->gro, protos, &out);
+	drain(rig, &out);
+	rig->rules.tunnels = (protos & VNETRX_GRO_TUNNEL) != 0u;
+	laws_rules(rig->laws, &rig->rules, (rig->flags & VNETRX_GRO_RFC6864) != 0u);
 }
 
 void gro_rig_expire(struct gro_rig *rig, vnetrx_ns now)
@@ -241,8 +306,9 @@ static void check_stats(const struct vnetrx_gro_stats *s)
 	            s->pass_l4_csum + s->pass_hdr_len + s->pass_trailer + s->pass_big + s->pass_small + s->pass_tunnel);
 	assert_true(s->held_new == s->left_push + s->left_short + s->left_full + s->left_next + s->left_order +
 	            s->left_evicted + s->left_timeout + s->left_hold + s->left_flush);
-	assert_true(s->left_next == s->differ_seq + s->differ_ack + s->differ_flags + s->differ_options + s->differ_size +
-	            s->differ_ip + s->differ_id + s->differ_l2 + s->differ_meta + s->differ_tunnel);
+	assert_true(s->left_next == s->differ_seq + s->differ_ack + s->differ_flags + s->differ_options +
+					    s->differ_size + s->differ_ip + s->differ_id + s->differ_l2 +
+					    s->differ_meta + s->differ_tunnel);
 }
 
 void gro_rig_free(struct gro_rig *rig)
@@ -260,7 +326,6 @@ void gro_rig_free(struct gro_rig *rig)
 	laws_free(rig->laws);
 	free(rig->pkts);
 	free(rig->data);
-	free(rig->bytes);
 	free(rig->mem);
 	free(rig);
 }

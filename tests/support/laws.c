@@ -7,14 +7,12 @@
 
 #include "frames.h"
 #include "reseg.h"
-#include "view.h"
 
 #define NONE 0xffffffffu
 #define HEADS 4096u
 
 /* Room for one segment; not allocated each time, which would take most of a fuzzer's time. */
 static uint8_t cut[1u << 20];
-static uint8_t right[1u << 20];
 
 struct law_in {
 	struct view view;
@@ -41,6 +39,8 @@ struct laws {
 	unsigned         nportless, portless_cap;
 	unsigned         missing, joined;
 	unsigned         base;           /* all packets below have come out */
+	struct view_rules rules;
+	bool             rfc6864;
 	char             text[256];
 };
 
@@ -62,7 +62,28 @@ struct laws *laws_new(void)
 	if (laws == NULL)
 		abort();
 	memset(laws->head, 0xff, sizeof(laws->head));
+	laws->rules = view_usual;
 	return laws;
+}
+
+/* Flows mean something else now: what came out is forgotten. */
+static void start_anew(struct laws *laws)
+{
+	for (unsigned i = 0; i < laws->n; i++) {
+		free((void *)(uintptr_t)laws->in[i].view.bytes);
+		laws->in[i].view.bytes = NULL;
+	}
+	memset(laws->head, 0xff, sizeof(laws->head));
+	laws->nflows = 0;
+}
+
+void laws_rules(struct laws *laws, const struct view_rules *rules, bool rfc6864)
+{
+	if (laws->missing > 0u)
+		abort();
+	start_anew(laws);
+	laws->rules = rules != NULL ? *rules : view_usual;
+	laws->rfc6864 = rfc6864;
 }
 
 void laws_free(struct laws *laws)
@@ -92,9 +113,11 @@ static unsigned hash(const struct view *v)
 	if (v->kind == VIEW_OPAQUE)
 		return 0;
 	for (unsigned i = 0; i < 16u; i++)
-		h = h * 31u + v->ip.src[i] * 7u + v->ip.dst[i] + v->outer.src[i] + v->outer.dst[i];
+		h = h * 31u + v->src[i] * 7u + v->dst[i];
+	if (v->tunnel)
+		h = h * 31u + v->outer.src[3] * 7u + v->outer.src[15] + v->outer.dst[3];
 	if (v->kind == VIEW_PORTS)
-		h = h * 31u + v->sport * 13u + v->dport + v->ip.proto;
+		h = h * 31u + v->sport * 13u + v->dport + v->proto;
 	return h % HEADS;
 }
 
@@ -133,7 +156,7 @@ static unsigned in_one(struct laws *laws, const struct law_pkt *pkt)
 	laws->in = grow(laws->in, &laws->cap, number, sizeof(*laws->in));
 	in = &laws->in[number];
 	memset(in, 0, sizeof(*in));
-	view_frame(&in->view, copy, pkt->len);
+	view_frame_by(&in->view, &laws->rules, copy, pkt->len);
 	in->flags = pkt->flags;
 	in->vlan_tci = pkt->vlan_tci;
 	in->vlan_proto = pkt->vlan_proto;
@@ -155,24 +178,28 @@ static unsigned in_one(struct laws *laws, const struct law_pkt *pkt)
 	return number;
 }
 
-/* Segments of a packet that the device merged; 1 = it did not. */
-static unsigned segments(const struct law_pkt *pkt)
+/* Can it be cut as the device says? Then *r is filled; else it is one segment, whatever the device says. */
+static bool device_merged(const struct laws *laws, const struct law_pkt *pkt, struct reseg *r)
 {
 	struct view v;
 
 	if (pkt->gso_size == 0u)
-		return 1;
-	view_frame(&v, pkt->bytes, pkt->len);
-	return (v.tcp || v.udp) && v.payload_len > pkt->gso_size ? (unsigned)((v.payload_len + pkt->gso_size - 1u) / pkt->gso_size) : 1u;
+		return false;
+	view_frame_by(&v, &laws->rules, pkt->bytes, pkt->len);
+	if ((!v.tcp && !v.udp) || v.payload_len <= pkt->gso_size)
+		return false;
+	*r = (struct reseg){ .bytes = pkt->bytes, .len = pkt->len, .gso_size = pkt->gso_size, .rules = &laws->rules };
+	r->segs = (unsigned)((v.payload_len + pkt->gso_size - 1u) / pkt->gso_size);
+	return reseg_check(r) == NULL;
 }
 
 unsigned laws_in(struct laws *laws, const struct law_pkt *pkt)
 {
-	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, segments(pkt), false, false };
+	struct reseg r;
 	struct law_pkt one = *pkt;
 	unsigned first = laws->n;
 
-	if (r.segs == 1u)
+	if (!device_merged(laws, pkt, &r))
 		return in_one(laws, pkt);
 	one.bytes = cut;
 	one.gso_size = 0;
@@ -188,7 +215,7 @@ static const char *broken(struct laws *laws, const char *what, unsigned number)
 	if (number == NONE)
 		snprintf(laws->text, sizeof(laws->text), "%s", what);
 	else
-		snprintf(laws->text, sizeof(laws->text), "%s (packet %u of the input)", what, number + 1u);
+		snprintf(laws->text, sizeof(laws->text), "%s (packet %u of the input)", what, number);
 	return laws->text;
 }
 
@@ -200,13 +227,13 @@ static const char *check_pair(struct laws *laws, unsigned number)
 	for (unsigned i = 0; i < laws->nportless; i++) {
 		unsigned other = laws->portless[i];
 
-		if (other < number && view_pair_covers(&laws->in[other].view, v))
+		if (other < number && view_covers(&laws->in[other].view, v))
 			return broken(laws, "law 2: overtakes a packet without ports of its addresses", other);
 	}
 	if (v->kind != VIEW_PAIR)
 		return NULL;
 	for (unsigned i = laws->base; i < number; i++) {
-		if (!laws->in[i].out && view_pair_covers(v, &laws->in[i].view))
+		if (!laws->in[i].out && view_covers(v, &laws->in[i].view))
 			return broken(laws, "law 2: a packet without ports overtakes a packet of its addresses", i);
 	}
 	return NULL;
@@ -231,41 +258,69 @@ static const char *take(struct laws *laws, struct law_flow *flow)
 	return check_pair(laws, number);
 }
 
-/* A merged segment's checksums were verified, or the device said so; then the cut has written right ones. */
-static const char *verified(struct laws *laws, const struct law_in *in, unsigned number)
+/* Had the segment its checksums right, as far as the device did not vouch for them? */
+static bool verified(const struct law_in *in)
 {
 	const struct view *v = &in->view;
-	bool none = v->udp && fr_get16(v->bytes + v->l4 + 6) == 0u;
+	bool inner = v->l4_csum_ok || v->l4_csum_none || (in->flags & LAW_PARTIAL) != 0u;
+	bool outer = !v->outer_csum || v->outer_csum_ok || (in->flags & LAW_CSUM_OK) != 0u;
+	unsigned vouched = v->udp_tunnel ? LAW_CSUM_INNER : LAW_CSUM_OK;
 
-	if (!v->ip.csum_ok || !view_first(v)->csum_ok)
-		return broken(laws, "law 1: a segment with a wrong IPv4 header checksum was merged", number);
-	if (!v->l4_csum_ok && !none && (in->flags & (LAW_CSUM_OK | LAW_PARTIAL)) == 0u)
-		return broken(laws, "law 1: a segment with a wrong checksum was merged", number);
-	return NULL;
+	return outer && (inner || (in->flags & vouched) != 0u);
 }
 
-static const char *compare(struct laws *laws, const struct law_in *in, unsigned number, const uint8_t *bytes, size_t len,
-                           bool merged)
+static void clear_id(uint8_t *ip)
+{
+	if (ip[0] / 16u == 4u && (ip[6] & 0x40u) != 0u)
+		fr_put16(ip + 4, 0);
+}
+
+/* A copy of a frame with what a cut recomputes, and what the rules put aside, made the same. */
+static uint8_t *normal(const struct laws *laws, const struct view *v, size_t len)
+{
+	uint8_t *copy = malloc(len + 1u);
+
+	if (copy == NULL)
+		abort();
+	memcpy(copy, v->bytes, len);
+	if (!v->tcp && !v->udp)
+		return copy;
+	if (laws->rfc6864) {
+		clear_id(copy + v->l3);
+		if (v->tunnel)
+			clear_id(copy + v->outer.l3);
+	}
+	reseg_csum(&laws->rules, copy, len);
+	return copy;
+}
+
+static const char *compare(struct laws *laws, const struct law_in *in, unsigned number, const uint8_t *bytes,
+			   size_t len, bool merged)
 {
 	struct view v;
 	size_t want = view_trimmed(&in->view);
-	size_t from = (in->flags & LAW_SYNTH) != 0u ? view_first(&in->view)->l3 : 0u;
-	const char *why = merged ? verified(laws, in, number) : NULL;
+	size_t from = (in->flags & LAW_SYNTH) != 0u ? in->view.l3 : 0u;
+	uint8_t *a, *b;
+	bool equal;
 
-	view_frame(&v, bytes, len);
-	if (why != NULL)
-		return why;
+	view_frame_by(&v, &laws->rules, bytes, len);
 	if (view_trimmed(&v) != want)
 		return broken(laws, "law 1: length differs from the segment that came in", number);
-	memcpy(right, in->view.bytes, want);
-	if (merged && (in->flags & (LAW_CSUM_OK | LAW_PARTIAL)) != 0u)
-		reseg_csum(right, want);
-	if (memcmp(right + from, bytes + from, want - from) != 0)
-		return broken(laws, "law 1: bytes differ from the segment that came in", number);
-	return NULL;
+	if (!merged)
+		return memcmp(in->view.bytes + from, bytes + from, want - from) == 0 ? NULL :
+		       broken(laws, "law 1: bytes differ from the packet that came in", number);
+	if ((in->view.tcp || in->view.udp) && !verified(in))
+		return broken(laws, "law 1: a segment with a wrong checksum was merged", number);
+	a = normal(laws, &in->view, want);
+	b = normal(laws, &v, want);
+	equal = memcmp(a + from, b + from, want - from) == 0;
+	free(a);
+	free(b);
+	return equal ? NULL : broken(laws, "law 1: bytes differ from the segment that came in", number);
 }
 
-static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const uint8_t *bytes, size_t len, bool merged)
+static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const uint8_t *bytes, size_t len,
+			     bool merged)
 {
 	struct view v;
 	struct law_flow *flow;
@@ -273,12 +328,13 @@ static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const
 	unsigned number;
 	const char *why;
 
-	view_frame(&v, bytes, len);
+	view_frame_by(&v, &laws->rules, bytes, len);
 	flow = find(laws, &v);
 	if (flow == NULL)
 		return broken(laws, "law 1: no packet of this flow ever came in", NONE);
 	if (flow->first == NONE)
-		return broken(laws, "law 1: more packets of this flow came out than in, see the packet before", flow->last);
+		return broken(laws, "law 1: more packets of this flow came out than in, see the packet before",
+			      flow->last);
 	number = flow->first;
 	in = &laws->in[number];
 	why = compare(laws, in, number, bytes, len, merged);
@@ -288,51 +344,75 @@ static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const
 	return why != NULL ? why : take(laws, flow);
 }
 
-/* The checksum fields of a merged packet: the pseudo-header sum with PARTIAL, else right; the one of a tunnel's UDP header
- * is right once the inner one is. */
-static const char *check_csum(struct laws *laws, const struct law_pkt *pkt)
+/* Will the tunnel's checksum be right once the inner one is completed? */
+static bool completed_ok(const struct view *v)
 {
-	struct view v;
-	size_t at;
+	uint8_t *field = cut + v->l4 + (v->tcp ? 16 : 6);
+	size_t len = v->outer.end - v->outer.l4;
 
-	if ((pkt->flags & LAW_CSUM_ANY) != 0u)
-		return NULL;
-	view_frame(&v, pkt->bytes, pkt->len);
-	at = v.l4 + (v.tcp ? 16u : 6u);
-	memcpy(right, pkt->bytes, pkt->len);
-	reseg_csum(right, pkt->len);
-	if ((pkt->flags & LAW_PARTIAL) != 0u)
-		fr_put16(right + at, fr_pseudo(v.bytes + v.ip.l3, v.ip.proto, (uint32_t)(v.ip.end - v.l4)));
-	if (memcmp(right, pkt->bytes, v.payload) != 0)
-		return broken(laws, "law 1: a checksum field of a merged packet is wrong", NONE);
-	return NULL;
+	memcpy(cut, v->bytes, v->len);
+	fr_put16(field, 0xffffu - fr_sum(0, cut + v->l4, v->ip_end - v->l4));
+	return fr_sum(fr_pseudo(cut + v->outer.l3, FR_UDP, (uint32_t)len), cut + v->outer.l4, len) == 0xffffu;
 }
 
-const char *laws_out(struct laws *laws, const struct law_pkt *pkt, unsigned *first)
+/* The checksum fields of a merged packet: the pseudo-header sum with PARTIAL, else right; that of a tunnel right. */
+static const char *check_csum(struct laws *laws, const struct law_pkt *pkt, const struct view *v)
 {
-	struct reseg r = { pkt->bytes, pkt->len, pkt->gso_size, pkt->segs, (pkt->flags & LAW_ID_FIXED) != 0u,
-	                   (pkt->flags & LAW_OUTER_ID_FIXED) != 0u };
-	struct law_flow *flow;
-	struct view v;
-	const char *why;
+	if ((pkt->flags & LAW_CSUM_ANY) != 0u)
+		return NULL;
+	if (v->outer_csum && (pkt->flags & LAW_PARTIAL) == 0u && !v->outer_csum_ok)
+		return broken(laws, "law 1: the tunnel's checksum is wrong", NONE);
+	if (v->outer_csum && (pkt->flags & LAW_PARTIAL) != 0u && !completed_ok(v))
+		return broken(laws, "law 1: the tunnel's checksum will be wrong", NONE);
+	if ((pkt->flags & LAW_PARTIAL) != 0u) {
+		uint16_t sum = fr_pseudo(v->bytes + v->l3, v->proto, (uint32_t)(v->ip_end - v->l4));
 
-	view_frame(&v, pkt->bytes, pkt->len);
-	flow = find(laws, &v);
-	if (first != NULL)
-		*first = flow != NULL ? flow->first : NONE;
-	if ((pkt->flags & LAW_MERGED) == 0u && segments(pkt) == 1u)
-		return check_one(laws, pkt, pkt->bytes, pkt->len, false);
-	why = reseg_check(&r);
+		return fr_get16(v->bytes + v->l4 + (v->tcp ? 16 : 6)) == sum ? NULL :
+		       broken(laws, "law 1: checksum field of a merged packet is not its pseudo-header sum", NONE);
+	}
+	return v->l4_csum_ok || v->l4_csum_none ? NULL
+						: broken(laws, "law 1: checksum of a merged packet is wrong", NONE);
+}
+
+static const char *out_merged(struct laws *laws, const struct law_pkt *pkt, const struct reseg *r, unsigned first)
+{
+	struct view_rules rules = laws->rules;
+	const char *why = reseg_check(r);
+	struct view v;
+
 	if (why != NULL)
-		return broken(laws, why, first != NULL ? *first : NONE);
-	why = (pkt->flags & LAW_MERGED) != 0u ? check_csum(laws, pkt) : NULL;
-	for (unsigned i = 0; why == NULL && i < pkt->segs; i++) {
-		size_t len = reseg_cut(&r, i, cut);
+		return broken(laws, why, first);
+	rules.big = pkt->len > 65535u;
+	view_frame_by(&v, &rules, pkt->bytes, pkt->len);
+	why = (pkt->flags & LAW_MERGED) != 0u ? check_csum(laws, pkt, &v) : NULL;
+	for (unsigned i = 0; why == NULL && i < r->segs; i++) {
+		size_t len = reseg_cut(r, i, cut);
 
 		why = check_one(laws, pkt, cut, len, true);
 		laws->joined += i > 0u ? 1u : 0u;
 	}
 	return why;
+}
+
+const char *laws_out(struct laws *laws, const struct law_pkt *pkt, unsigned *first)
+{
+	struct view_rules rules = laws->rules;
+	struct law_flow *flow;
+	struct reseg r;
+	struct view v;
+
+	rules.big = (pkt->flags & LAW_MERGED) != 0u && pkt->len > 65535u;
+	view_frame_by(&v, &rules, pkt->bytes, pkt->len);
+	flow = find(laws, &v);
+	if (first != NULL)
+		*first = flow != NULL ? flow->first : NONE;
+	if ((pkt->flags & LAW_MERGED) != 0u) {
+		r = (struct reseg){ pkt->bytes, pkt->len, pkt->gso_size, pkt->segs, (pkt->flags & LAW_ID_FIXED) != 0u,
+			            (pkt->flags & LAW_OUTER_ID_FIXED) != 0u, &laws->rules };
+	} else if (!device_merged(laws, pkt, &r)) {
+		return check_one(laws, pkt, pkt->bytes, pkt->len, false);
+	}
+	return out_merged(laws, pkt, &r, flow != NULL ? flow->first : NONE);
 }
 
 unsigned laws_missing(const struct laws *laws)

@@ -4,8 +4,8 @@
  *
  * Every packet that goes in is copied and numbered from 0; one that the device merged counts as its segments. Every
  * packet that comes out is cut into its segments; each must be, byte for byte, the oldest one of its flow that has not
- * come out yet. A packet without ports must come out
- * behind everything older, and before everything younger, of its address pair.
+ * come out yet. A packet without ports must come out behind everything older, and before everything younger, of its
+ * address pair and of what is in tunnels between the two.
  */
 #ifndef TEST_LAWS_H
 #define TEST_LAWS_H
@@ -23,7 +23,8 @@ struct laws;
 #define LAW_ID_FIXED 16u /* out: see struct reseg                                               */
 #define LAW_CSUM_ANY 32u /* out: say nothing about the checksum field of a merged packet        */
 #define LAW_SYNTH    64u /* in: the Ethernet header is not known; compare from the IP header on */
-#define LAW_OUTER_ID_FIXED 128u /* out: see struct reseg                                            */
+#define LAW_CSUM_INNER    128u /* the device verified the checksum inside a UDP tunnel          */
+#define LAW_OUTER_ID_FIXED 256u /* out: see struct reseg                                        */
 
 struct law_pkt {
 	const uint8_t *bytes;
@@ -34,6 +35,13 @@ struct law_pkt {
 };
 
 struct laws *laws_new(void);
+
+struct view_rules;
+
+/* What the engine looks into (NULL: the usual tunnels), and whether IPv4 ids with DF carry no meaning. May change when
+ * nothing is missing. */
+void laws_rules(struct laws *laws, const struct view_rules *rules, bool rfc6864);
+
 void laws_free(struct laws *laws);
 
 /* A packet goes in; returns its number. */

@@ -96,11 +96,11 @@ static bool holdable(const struct view *v, const struct model_meta *meta, uint32
 		return false;
 	if (meta->gso_size != 0u || (meta->flags & VNETRX_PKT_RSC) != 0u)
 		return false;
-	if (v->cut || v->ip.fragment || v->ip.options || v->trailer || !v->ip.csum_ok)
+	if (v->cut || v->fragment || v->ip_options || v->trailer || !v->ip_csum_ok)
 		return false;
 	if (v->payload_len == 0u || (v->flags & (FR_SYN | FR_RST | FR_URG | FR_ACK)) != FR_ACK)
 		return false;
-	if (v->ip.end - v->ip.l3 > bytes_max)
+	if (v->ip_end - v->l3 > bytes_max)
 		return false;
 	if ((meta->flags & VNETRX_PKT_PARTIAL) != 0u)
 		return !meta->wrong_start;
@@ -110,7 +110,7 @@ static bool holdable(const struct view *v, const struct model_meta *meta, uint32
 static bool same_link(const struct view *a, const struct view *b, const struct model_meta *ma,
                       const struct model_meta *mb)
 {
-	return a->ip.l3 == b->ip.l3 && memcmp(a->bytes, b->bytes, a->ip.l3) == 0 &&
+	return a->l3 == b->l3 && memcmp(a->bytes, b->bytes, a->l3) == 0 &&
 	       (ma->flags & VNETRX_PKT_VLAN) == (mb->flags & VNETRX_PKT_VLAN) && ma->vlan_tci == mb->vlan_tci &&
 	       ma->vlan_proto == mb->vlan_proto && (ma->flags & VNETRX_PKT_MARK) == (mb->flags & VNETRX_PKT_MARK) &&
 	       ma->mark == mb->mark;
@@ -118,14 +118,14 @@ static bool same_link(const struct view *a, const struct view *b, const struct m
 
 static bool same_network(const struct view *a, const struct view *b)
 {
-	const uint8_t *x = a->bytes + a->ip.l3;
-	const uint8_t *y = b->bytes + b->ip.l3;
+	const uint8_t *x = a->bytes + a->l3;
+	const uint8_t *y = b->bytes + b->l3;
 
-	if (!a->ip.v6)
+	if (!a->v6)
 		return x[1] == y[1] && x[8] == y[8] && x[6] / 64u == y[6] / 64u; /* TOS, TTL, DF and reserved flag */
 	if (memcmp(x, y, 4) != 0 || x[7] != y[7])                                /* class and label, hop limit     */
 		return false;
-	return a->l4 - a->ip.l3 == b->l4 - b->ip.l3 && x[6] == y[6] && memcmp(x + 40, y + 40, a->l4 - a->ip.l3 - 40u) == 0;
+	return a->l4 - a->l3 == b->l4 - b->l3 && x[6] == y[6] && memcmp(x + 40, y + 40, a->l4 - a->l3 - 40u) == 0;
 }
 
 static bool same_tcp(const struct view *a, const struct view *b)
@@ -148,10 +148,10 @@ static bool same_tcp(const struct view *a, const struct view *b)
 
 static bool next_id(const struct held *h, const struct view *v)
 {
-	uint16_t first = fr_get16(h->view.bytes + h->view.ip.l3 + 4);
-	uint16_t id = fr_get16(v->bytes + v->ip.l3 + 4);
+	uint16_t first = fr_get16(h->view.bytes + h->view.l3 + 4);
+	uint16_t id = fr_get16(v->bytes + v->l3 + 4);
 
-	if (v->ip.v6)
+	if (v->v6)
 		return true;
 	if (h->n == 1u)
 		return id == first || id == (uint16_t)(first + 1u);
@@ -194,8 +194,8 @@ static void join(struct model *m, unsigned i, unsigned number, const struct view
 {
 	struct held *h = &m->held[i];
 
-	if (h->n == 1u && !v->ip.v6)
-		h->id_fixed = fr_get16(v->bytes + v->ip.l3 + 4) == fr_get16(h->view.bytes + h->view.ip.l3 + 4);
+	if (h->n == 1u && !v->v6)
+		h->id_fixed = fr_get16(v->bytes + v->l3 + 4) == fr_get16(h->view.bytes + h->view.l3 + 4);
 	h->members = must(realloc(h->members, (h->n + 1u) * sizeof(*h->members)));
 	h->members[h->n++] = number;
 	h->payload += v->payload_len;
@@ -229,7 +229,7 @@ static void hold(struct model *m, unsigned number, const struct view *v, const s
 	h->members[0] = number;
 	h->n = 1;
 	h->payload = v->payload_len;
-	h->bytes = v->ip.end - v->ip.l3;
+	h->bytes = v->ip_end - v->l3;
 	h->first_seen = h->last_seen = m->now;
 	h->joined = m->clock;
 }
@@ -239,7 +239,7 @@ static void push_out(struct model *m, const struct view *v)
 {
 	for (unsigned i = 0; i < m->nheld;) {
 		if (view_same_flow(&m->held[i].view, v) ||
-		    view_pair_covers(v, &m->held[i].view))
+		    (v->kind == VIEW_PAIR && view_same_pair(&m->held[i].view, v)))
 			leave(m, i, VNETRX_LEFT_ORDER);
 		else
 			i++;

@@ -4,7 +4,15 @@
 #include <string.h>
 
 #include "frames.h"
-#include "view.h"
+
+/* The packet as a whole may be longer than its IP length says. */
+static void view_whole(const struct reseg *r, struct view *v)
+{
+	struct view_rules rules = r->rules != NULL ? *r->rules : view_usual;
+
+	rules.big = r->len > 65535u;
+	view_frame_by(v, &rules, r->bytes, r->len);
+}
 
 const char *reseg_check(const struct reseg *r)
 {
@@ -12,17 +20,17 @@ const char *reseg_check(const struct reseg *r)
 
 	if (r->gso_size == 0u)
 		return "merged, but without a segment size";
-	view_frame(&v, r->bytes, r->len);
+	view_whole(r, &v);
 	if (!v.tcp && !v.udp)
 		return "merged, but no whole TCP or UDP header";
-	if (v.ip.end != r->len || view_first(&v)->end != r->len)
-		return "merged, but an IP length is not that of the packet";
-	if (!v.ip.csum_ok || !view_first(&v)->csum_ok)
-		return "merged, but an IPv4 header checksum is wrong";
-	if (v.pppoe && fr_get16(r->bytes + view_first(&v)->l3 - 4) != r->len - view_first(&v)->l3 + 2u)
-		return "merged, but the PPPoE length is not that of the packet";
-	if (v.udp_tunnel && fr_get16(r->bytes + v.outer.l4 + 4) != r->len - v.outer.l4)
-		return "merged, but the length of the tunnel's UDP header is not that of the packet";
+	if (v.end != r->len || v.ip_end != r->len)
+		return "merged, but the IP length is not that of the packet";
+	if (!v.ip_csum_ok)
+		return "merged, but the IPv4 header checksum is wrong";
+	if (!v.pppoe_ok || !v.lengths_ok)
+		return "merged, but a length of PPPoE or a tunnel is wrong";
+	if (v.udp && !v.udp_len_ok)
+		return "merged, but the UDP length is not that of the packet";
 	if (v.payload_len == 0u)
 		return "merged, but without payload";
 	if ((v.payload_len + r->gso_size - 1u) / r->gso_size != r->segs)
@@ -30,88 +38,83 @@ const char *reseg_check(const struct reseg *r)
 	return NULL;
 }
 
-/* Length and id of one level; `end` is that of the segment. */
-static void set_ip(uint8_t *frame, const struct view_ip *ip, size_t end, unsigned id_step)
+static void set_ip(uint8_t *ip, bool v6, size_t len, unsigned id_step)
 {
-	uint8_t *p = frame + ip->l3;
-
-	if (ip->v6) {
-		fr_put16(p + 4, (uint32_t)(end - ip->l3 - 40u));
+	if (v6) {
+		fr_put16(ip + 4, (uint32_t)(len - 40u));
 		return;
 	}
-	fr_put16(p + 2, (uint32_t)(end - ip->l3));
-	fr_put16(p + 4, fr_get16(p + 4) + id_step);
+	fr_put16(ip + 2, (uint32_t)len);
+	fr_put16(ip + 4, fr_get16(ip + 4) + id_step);
 }
 
-static void set_lengths(const struct reseg *r, const struct view *v, unsigned i, uint8_t *out, size_t end)
+static void set_l4(const struct view *v, uint8_t *l4, size_t off, size_t len, bool last)
 {
-	set_ip(out, &v->ip, end, r->id_fixed ? 0u : i);
-	if (v->outer.there)
-		set_ip(out, &v->outer, end, r->outer_id_fixed ? 0u : i);
-	if (v->udp_tunnel)
-		fr_put16(out + v->outer.l4 + 4, (uint32_t)(end - v->outer.l4));
-	if (v->pppoe)
-		fr_put16(out + view_first(v)->l3 - 4, (uint32_t)(end - view_first(v)->l3 + 2u));
-	if (v->udp)
-		fr_put16(out + v->l4 + 4, (uint32_t)(end - v->l4));
+	if (v->udp) {
+		fr_put16(l4 + 4, (uint32_t)len);
+		return;
+	}
+	fr_put32(l4 + 4, fr_get32(l4 + 4) + (uint32_t)off);
+	if (!last)
+		l4[13] &= (uint8_t) ~(FR_PSH | FR_FIN);
 }
 
 size_t reseg_cut(const struct reseg *r, unsigned i, uint8_t *out)
 {
 	struct view v;
 	size_t off = (size_t)i * r->gso_size;
-	size_t n;
+	size_t n, len, first;
 
-	view_frame(&v, r->bytes, r->len);
+	view_whole(r, &v);
 	n = v.payload_len - off < r->gso_size ? v.payload_len - off : r->gso_size;
+	len = v.payload + n;
+	first = v.tunnel ? v.outer.l3 : v.l3;
 	memcpy(out, r->bytes, v.payload);
 	memcpy(out + v.payload, r->bytes + v.payload + off, n);
-	set_lengths(r, &v, i, out, v.payload + n);
-	if (v.tcp) {
-		uint8_t *tcp = out + v.l4;
-
-		fr_put32(tcp + 4, fr_get32(tcp + 4) + (uint32_t)off);
-		if (i + 1u < r->segs)
-			tcp[13] &= (uint8_t) ~(FR_PSH | FR_FIN);
-	}
-	reseg_csum(out, v.payload + n);
-	return v.payload + n;
+	if (v.pppoe)
+		fr_put16(out + first - 4u, (uint32_t)(len - first + 2u));
+	if (v.tunnel)
+		set_ip(out + v.outer.l3, v.outer.v6, len - v.outer.l3, r->outer_id_fixed ? 0u : i);
+	if (v.udp_tunnel)
+		fr_put16(out + v.outer.l4 + 4, (uint32_t)(len - v.outer.l4));
+	set_ip(out + v.l3, v.v6, len - v.l3, r->id_fixed ? 0u : i);
+	set_l4(&v, out + v.l4, off, len - v.l4, i + 1u == r->segs);
+	reseg_csum(r->rules, out, len);
+	return len;
 }
 
-static void ip_csum(uint8_t *frame, const struct view_ip *ip)
+static void ip_csum(uint8_t *ip, bool v6)
 {
-	uint8_t *p = frame + ip->l3;
-
-	if (!ip->there || ip->v6)
+	if (v6)
 		return;
-	fr_put16(p + 10, 0);
-	fr_put16(p + 10, 0xffffu - fr_sum(0, p, p[0] % 16u * 4u));
+	fr_put16(ip + 10, 0);
+	fr_put16(ip + 10, 0xffffu - fr_sum(0, ip, ip[0] % 16u * 4u));
 }
 
-/* The checksum of the transport header at l4 under ip, `at` bytes into it. */
-static void l4_csum(uint8_t *frame, const struct view_ip *ip, size_t l4, size_t at)
+static void l4_csum(const uint8_t *ip, uint8_t *l4, uint8_t proto, size_t len)
 {
-	uint8_t *p = frame + l4;
-	size_t len = ip->end - l4;
+	uint8_t *field = l4 + (proto == FR_TCP ? 16 : 6);
 	uint16_t sum;
 
-	if (ip->proto == FR_UDP && fr_get16(p + at) == 0u)
+	if (proto == FR_UDP && fr_get16(field) == 0u)
 		return;
-	fr_put16(p + at, 0);
-	sum = (uint16_t)(0xffffu - fr_sum(fr_pseudo(frame + ip->l3, ip->proto, (uint32_t)len), p, len));
-	fr_put16(p + at, ip->proto == FR_UDP && sum == 0u ? 0xffffu : sum);
+	fr_put16(field, 0);
+	sum = (uint16_t)(0xffffu - fr_sum(fr_pseudo(ip, proto, (uint32_t)len), l4, len));
+	fr_put16(field, proto == FR_UDP && sum == 0u ? 0xffffu : sum);
 }
 
-void reseg_csum(uint8_t *frame, size_t len)
+void reseg_csum(const struct view_rules *rules, uint8_t *frame, size_t len)
 {
 	struct view v;
 
-	view_frame(&v, frame, len);
+	view_frame_by(&v, rules, frame, len);
 	if (!v.tcp && !v.udp)
 		return;
-	ip_csum(frame, &v.ip);
-	l4_csum(frame, &v.ip, v.l4, v.tcp ? 16u : 6u);
-	ip_csum(frame, &v.outer);
-	if (v.udp_tunnel && !v.cut)
-		l4_csum(frame, &v.outer, v.outer.l4, 6);
+	ip_csum(frame + v.l3, v.v6);
+	l4_csum(frame + v.l3, frame + v.l4, v.proto, v.ip_end - v.l4);
+	if (!v.tunnel)
+		return;
+	ip_csum(frame + v.outer.l3, v.outer.v6);
+	if (v.udp_tunnel)
+		l4_csum(frame + v.outer.l3, frame + v.outer.l4, FR_UDP, v.outer.end - v.outer.l4);
 }

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Instructions per packet of the GRO engine, counted by callgrind: receive and flush, nothing else. Exact, whatever else the
+# machine does.
+cd "$(dirname "$0")/.." || exit 2
+# shellcheck source=scripts/packages.sh
+. scripts/packages.sh
+
+usage()
+{
+	echo "usage: bench/gro_count.sh [--help] [PATTERN FLOWS WINDOW BURST KIND [PUSH_EVERY]]"
+	echo "Without arguments: a table. PATTERN train44, rr, rand; KIND tcp4, vlan, tcp6, vxlan, udp4."
+	echo "GRO_COUNT=PROGRAM uses that instead of building build/release/bench/gro_count."
+	exit "$1"
+}
+
+# count PATTERN FLOWS WINDOW BURST KIND [PUSH_EVERY]: one line.
+count()
+{
+	valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --collect-atstart=no \
+		--toggle-collect=vnetrx_gro_receive --toggle-collect=vnetrx_gro_flush \
+		"$program" "$@" >"$scratch/stdout" 2>"$scratch/stderr" || { cat "$scratch/stderr" >&2; exit 1; }
+	awk -v case="$*" '
+		FNR == NR { if ($1 == "packets") { packets = $2; out = $4 } ; next }
+		$1 == "summary:" || $1 == "totals:" { total = $2 }
+		END { printf "%-32s %8.1f instructions per packet, %5.1f segments per packet out\n", case, total / packets, packets / out }
+	' "$scratch/stdout" "$scratch/out"
+}
+
+[ "${1:-}" != --help ] || usage 0
+[ $# = 0 ] || [ $# -ge 5 ] || usage 1
+need valgrind || exit 1
+program=${GRO_COUNT:-build/release/bench/gro_count}
+if [ -z "${GRO_COUNT:-}" ]; then
+	need gcc meson ninja-build || exit 1
+	[ -f build/release/build.ninja ] || meson setup build/release --buildtype=release -Doptimization=2 >/dev/null || exit 1
+	ninja -C build/release bench/gro_count >/dev/null || exit 1
+fi
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+if [ $# != 0 ]; then
+	count "$@"
+	exit
+fi
+count train44 8 64 64 tcp4
+count rr 8 64 64 tcp4
+count rr 64 256 64 tcp4
+count rr 1000 4096 64 tcp4
+count rand 8 64 64 tcp4
+count train44 8 8 8 tcp4
+count train44 8 64 64 tcp4 4
+count train44 8 64 64 vlan
+count train44 8 64 64 tcp6
+count train44 8 64 64 vxlan
+count train44 8 64 64 udp4
