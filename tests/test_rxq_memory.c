@@ -48,6 +48,7 @@ static void recover(struct rxq_rig *rig)
 	rxq_rig_drain(rig);
 	assert_int_equal(vnetrx_rxq_state(rig->rxq), VNETRX_RXQ_RUNNING);
 	assert_true(rxq_rig_stats(rig).pool.bufs_lent == rig->cfg.ring_size);
+	assert_int_equal(softdev_room(rig->dev), rig->cfg.ring_size);
 }
 
 /* Lets call n of an op fail, for n = 1, 2, ... until there are no more; the call still takes `most`. */
