@@ -66,10 +66,11 @@ void supply_write_headers(const struct supply *s, struct traffic *t)
 
 void supply_write_pkts(struct supply *s, const struct traffic *t)
 {
+	uint32_t flags = VNETRX_PKT_CSUM_OK | (t->outer_l3 != 0u ? VNETRX_PKT_CSUM_INNER : 0u);
 	uint32_t i;
 
 	for (i = 0; i < s->chunk; i++) {
 		s->pkts[i] = &s->descs[s->order[i]];
-		vnetrx_pkt_wrap(s->pkts[i], supply_buf(s, i), t->frame_len, VNETRX_PKT_CSUM_OK);
+		vnetrx_pkt_wrap(s->pkts[i], supply_buf(s, i), t->frame_len, flags);
 	}
 }

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # All tests; installs what they need. `sh tests/run.sh --help` says more.
-# shellcheck disable=SC2086 # $base and $units are lists of words
+# shellcheck disable=SC2086 # $base, $units and $natively are lists of words
 
 usage()
 {
 	cat <<'END'
 sh tests/run.sh [SUITE] [--no-install]
 
-(none)        unit tests with gcc and clang, in a release build, under Valgrind, with sanitizers; the corpora
-              of the fuzzers; hygiene checks
+(none)        unit tests with gcc and clang, in a release build, under Valgrind, with sanitizers, without compiler
+              extensions; the corpora of the fuzzers; hygiene checks
 quick         builds and runs the unit tests with gcc only
 laws          random streams against the model and the laws, hostile devices: many more than by default
 ports         unit tests on armhf, aarch64 and s390x (big-endian) in emulation; symbols there and on riscv64
@@ -48,23 +48,31 @@ memcheck='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kin
 
 # What `meson test` may be asked for.
 units='--suite unit --suite fuzz'
+natively="$units --suite script"
 
 on_gcc()
 {
 	CC=gcc configure build/gcc -Dchecks=full
-	test_in build/gcc $units
+	test_in build/gcc $natively
 }
 
 on_clang()
 {
 	CC=clang configure build/clang -Dchecks=full
-	test_in build/clang $units
+	test_in build/clang $natively
 }
 
 on_release()
 {
 	CC=gcc configure build/release --buildtype=release -Doptimization=2
-	test_in build/release $units
+	test_in build/release $natively
+}
+
+# The twins of lib/compiler.h; without atomics, so that only what runs on one thread is tried.
+on_portable()
+{
+	CC=gcc configure build/portable -Dc_args=-DVNRX_PORTABLE -Dchecks=full -Dexamples=false -Dbenches=false
+	test_in build/portable --suite engine
 }
 
 configure_sanitizers()
@@ -76,7 +84,7 @@ configure_sanitizers()
 on_sanitizers()
 {
 	configure_sanitizers
-	test_in build/sanitizers $units
+	test_in build/sanitizers $natively
 }
 
 # In the gcc build.
@@ -193,7 +201,7 @@ run_all()
 {
 	with $base valgrind g++ universal-ctags binutils && with_clang || return
 	echo "Two stages run at a time; logs are in $logs."
-	in_turn sanitizers gcc clang release pool-debug valgrind $(hygiene_names)
+	in_turn sanitizers gcc clang release pool-debug valgrind portable $(hygiene_names)
 }
 
 run_quick()

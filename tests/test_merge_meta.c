@@ -35,7 +35,7 @@ static struct vnetrx_pkt *receive(struct buf_rig *rig, uint32_t frame_len)
 static struct vnetrx_meta full_meta(void)
 {
 	return (struct vnetrx_meta){
-		.flags = 0x7f, .skip = RIG_HDR, .nbufs = 1, .gso_size = 1400, .segs = 5, .csum_start = 34,
+		.flags = 0xff, .skip = RIG_HDR, .nbufs = 1, .gso_size = 1400, .segs = 5, .csum_start = 34,
 		.csum_offset = 16, .vlan_tci = 0x6123, .vlan_proto = 0x88a8, .gso_type = VNETRX_GSO_TCPV4,
 		.hash_type = 9, .hash = 0xabcdef01, .mark = 77, .tstamp = 123456789012345,
 	};
@@ -52,7 +52,7 @@ static void the_devices_words_arrive_in_the_packet(void **state)
 	rig.meta = &meta;
 	pkt = receive(&rig, 1000);
 	assert_non_null(pkt);
-	assert_int_equal(pkt->flags, 0x7f);
+	assert_int_equal(pkt->flags, 0xff);
 	assert_int_equal(pkt->gso_size, 1400);
 	assert_int_equal(pkt->rx_gso_size, 1400);
 	assert_int_equal(pkt->segs, 5);
@@ -111,7 +111,7 @@ static void a_device_sets_only_its_own_flags(void **state)
 	open_rig(&rig, 0);
 	rig.meta = &meta;
 	pkt = receive(&rig, 1000);
-	assert_int_equal(pkt->flags, 0x7f & ~VNETRX_PKT_PARTIAL);
+	assert_int_equal(pkt->flags, 0xff & ~VNETRX_PKT_PARTIAL);
 	vnetrx_pkt_free(&pkt, 1);
 	rig_close(&rig);
 }

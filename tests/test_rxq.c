@@ -1,358 +1,357 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pipeline: budget, back-pressure, time, filters, fragments. */
+/* The life of a receive queue: set-up, work, device reset with packets in every place, end. */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "support/rxq_rig.h"
+#include "rxq/ops.h"
 
-#define TIMEOUT 1000u
-#define US      1000u
+static const struct vnetrx_rxq_config defaults;
 
-/* ---- packets through the path ---- */
-
-static void segments_of_one_poll_leave_joined_at_complete(void **state)
+static void segments_of_a_burst_become_one_packet(void **state)
 {
-	struct rxq_rig *r = rxq_rig_new(NULL);
+	struct rxq_rig rig;
+	struct frame f;
 
 	(void)state;
-	for (unsigned i = 0; i < 5u; i++)
-		assert_true(rxq_rig_send(r, 0, 1000u, 0));
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 5);
-	rxq_rig_expect(r, "");
-	assert_true(vnetrx_rxq_complete(r->rxq, 0));
-	rxq_rig_expect(r, "5000:flush");
-	assert_int_equal(vnetrx_rxq_state(r->rxq), VNETRX_RXQ_RUNNING);
-	rxq_rig_free(r);
-}
-
-static void push_leaves_in_the_same_call(void **state)
-{
-	const struct vnetrx_rxq_config cfg = { .gro_timeout_ns = TIMEOUT };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
-
-	(void)state;
-	rxq_rig_send(r, 0, 1000u, 0);
-	rxq_rig_send(r, 0, 1000u, FR_PSH);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 0);
-	rxq_rig_expect(r, "2000:push");
-	rxq_rig_free(r);
-}
-
-static void without_gro_packets_go_up_as_they_are(void **state)
-{
-	const struct vnetrx_rxq_config cfg = { .flags = VNETRX_RXQ_GRO_OFF };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
-
-	(void)state;
-	rxq_rig_send(r, 0, 1000u, 0);
-	rxq_rig_send(r, 0, 1000u, 0);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 0);
-	rxq_rig_expect(r, "1000:passed 1000:passed");
-	vnetrx_rxq_flush(r->rxq);
-	vnetrx_rxq_set_gro_protos(r->rxq, VNETRX_GRO_TCP);
-	assert_true(vnetrx_rxq_deadline(r->rxq) == VNETRX_NEVER);
-	rxq_rig_free(r);
-}
-
-static unsigned fragments_of_64_kib(uint32_t flags)
-{
-	struct vnetrx_rxq_config cfg = { .ring_size = 128u, .buf_len_min = 1530u, .buf_len_max = 1536u,
-	                                 .copy_len_max = 0xffffu, .flags = flags | VNETRX_RXQ_GRO_OFF };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
-	unsigned frags;
-
-	r->host.keep = true;
-	assert_true(rxq_rig_send_other(r, 65549u)); /* 14 + 65535 */
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 1);
-	assert_non_null(r->host.kept.first);
-	assert_int_equal(r->host.kept.first->nbufs, 43);
-	frags = r->host.kept.first->nfrags;
-	rxq_rig_free(r);
-	return frags;
-}
-
-static void a_64_kib_packet_is_2_or_3_fragments_and_without_the_coalescer_43(void **state)
-{
-#ifdef VNRX_POOL_DEBUG
-	skip(); /* every buffer has a run of its own */
-#else
-	unsigned with = fragments_of_64_kib(0), without = fragments_of_64_kib(VNETRX_RXQ_NO_COALESCE);
-
-	print_message("# 65549 bytes over buffers of 1536: %u fragments (limit 2..3), %u without the coalescer (43)\n",
-	              with, without);
-	assert_in_range(with, 2, 3);
-	assert_int_equal(without, 43);
-#endif
-	(void)state;
-}
-
-static void small_packets_are_copied_and_their_buffers_go_back_to_the_ring(void **state)
-{
-	struct rxq_rig *r = rxq_rig_new(NULL);
-	struct vnetrx_rxq_stats s;
-
-	(void)state;
-	r->host.keep = true;
-	for (unsigned i = 0; i < 100u; i++) {
-		assert_true(rxq_rig_send(r, 0, 0, 0));
-		assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 1);
-	}
-	assert_true(vnetrx_rxq_complete(r->rxq, 0));
-	s = rxq_rig_stats(r);
-	assert_int_equal(s.pool.copies, 100);
-	assert_int_equal(s.pool.bufs_lent, RXQ_RING);
-	assert_true((r->host.kept.first->flags & VNETRX_PKT_COPIED) != 0u);
-	rxq_rig_free(r);
-}
-
-/* ---- budget and back-pressure ---- */
-
-static void budget_counts_packets_also_lost_ones(void **state)
-{
-	struct rxq_rig *r = rxq_rig_new(NULL);
-
-	(void)state;
+	rxq_rig_open(&rig, &defaults, NULL);
+	assert_int_equal(vnetrx_rxq_fill(rig.rxq), 64);
+	frame_init(&f, 0);
+	f.payload_len = 1448;
 	for (unsigned i = 0; i < 10u; i++)
-		assert_true(rxq_rig_send(r, i % 8u, 1000u, 0));
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 0, 0), 0);
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 3u, 0), 3);
-	faulty_set(r->faulty, FAULTY_LEN_ZERO, 1000000u);
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 3u, 0), 3);
-	assert_int_equal(rxq_rig_stats(r).merge.drop_error, 3);
-	faulty_quiet(r->faulty, true);
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 4);
-	rxq_rig_free(r);
+		assert_true(rxq_rig_next(&rig, &f));
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 10);
+	assert_true(rig.host.pkts == 0u);
+	assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+	assert_true(rig.host.pkts == 1u);
+	assert_true(rig.host.segs == 10u);
+	assert_true(rig.host.bytes == 54u + 14480u);
+	rxq_rig_close(&rig);
 }
 
-static void a_packet_of_many_buffers_counts_once(void **state)
+static void queue_without_gro_hands_up_packets_as_they_are(void **state)
 {
-	struct rxq_rig *r = rxq_rig_new(NULL);
+	struct vnetrx_rxq_config cfg = { .flags = VNETRX_RXQ_GRO_OFF };
+	struct rxq_rig rig;
+	struct frame f;
 
 	(void)state;
-	assert_true(rxq_rig_send_other(r, 60000u));
-	assert_true(rxq_rig_send_other(r, 1000u));
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 2);
-	assert_int_equal(r->host.pkts, 2);
-	rxq_rig_free(r);
+	rxq_rig_open(&rig, &cfg, NULL);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	frame_init(&f, 0);
+	for (unsigned i = 0; i < 10u; i++)
+		assert_true(rxq_rig_next(&rig, &f));
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 10);
+	assert_true(rig.host.pkts == 10u);
+	rxq_rig_close(&rig);
 }
 
-static void a_full_host_stops_the_queue_and_loses_nothing(void **state)
+static void init_calls_no_op(void **state)
 {
-	struct rxq_rig *r = rxq_rig_new(NULL);
+	struct rxq_rig rig;
+	struct softdev_stats dev;
 
 	(void)state;
-	r->host.limited = true;
-	r->host.take_max = 0;
-	for (unsigned i = 0; i < 4u; i++)
-		assert_true(rxq_rig_send(r, i, 1000u, FR_PSH));
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 4);
-	assert_int_equal(vnetrx_rxq_state(r->rxq), VNETRX_RXQ_STALLED);
-	assert_true(rxq_rig_send(r, 4u, 1100u, FR_PSH));
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 0); /* nothing more is reaped */
-	assert_int_equal(softdev_waiting(r->soft), 1);
-	assert_true(vnetrx_rxq_complete(r->rxq, 0));          /* the host says when there is room again */
-	assert_int_equal(rxq_rig_stats(r).queue.waiting, 4);
-	r->host.take_max = 3u;
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 0);
-	rxq_rig_expect(r, "1000:passed 1000:passed 1000:passed");
-	r->host.limited = false;
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 1);
-	rxq_rig_expect(r, "1000:passed 1100:passed");
-	assert_int_equal(vnetrx_rxq_state(r->rxq), VNETRX_RXQ_RUNNING);
-	assert_true(vnetrx_rxq_complete(r->rxq, 0));
-	assert_int_equal(rxq_rig_stats(r).queue.delivered, 5);
-	assert_int_equal(rxq_rig_stats(r).queue.delivered_bytes, 4u * 1054u + 1154u);
-	rxq_rig_free(r);
+	rxq_rig_open(&rig, &defaults, NULL);
+	softdev_read_stats(rig.dev, &dev);
+	assert_true(dev.posted == 0u && dev.kicks == 0u && dev.arms == 0u);
+	assert_true(rig.host.allocs == 0u && rig.host.timer_sets == 0u && rig.host.offers == 0u);
+	assert_int_equal(vnetrx_rxq_fini(rig.rxq), VNETRX_OK);
+	assert_int_equal(vnetrx_rxq_init(&rig.rxq, &rig.cfg, rig.mem, vnetrx_rxq_footprint(&rig.cfg, NULL)), VNETRX_OK);
+	rxq_rig_close(&rig);
 }
 
-static void nothing_is_reaped_while_every_descriptor_is_at_the_host(void **state)
+static void wrong_configurations_are_refused_by_name(void **state)
 {
-	const struct vnetrx_rxq_config cfg = { .pkts_max = 8u };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
+	static const struct {
+		struct vnetrx_rxq_config cfg;
+		const char *field;
+	} bad[] = {
+		{ { .ring_size = 32769 }, "ring_size" },
+		{ { .frame_len_max = 59 }, "frame_len_max" },
+		{ { .frame_len_max = 1048577 }, "frame_len_max" },
+		{ { .run_size = 3000 }, "run_size" },
+		{ { .run_size = 512 }, "run_size" },
+		{ { .buf_len_min = 5000 }, "buf_len_min" },
+		{ { .buf_align = 24 }, "buf_align" },
+		{ { .buf_align = 8192 }, "buf_align" },
+		{ { .hdr_len = 129 }, "hdr_len" },
+		{ { .gro_flows = 65537 }, "gro_flows" },
+		{ { .gro_bytes_max = 1279 }, "gro_bytes_max" },
+		{ { .gro_segs_max = 1 }, "gro_segs_max" },
+		{ { .ring_size = 4 }, "ring_size" }, /* holds no longest frame */
+		{ { .flags = 0x8000 }, "flags" },
+	};
+	struct rxq_rig rig;
+	struct vnetrx_rxq *rxq;
 
 	(void)state;
-	r->host.keep = true;
-	for (unsigned i = 0; i < 12u; i++)
-		assert_true(rxq_rig_send(r, 0, 1000u, FR_PSH));
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 8);
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 0);
-	assert_int_equal(softdev_waiting(r->soft), 4);
-	assert_int_equal(rxq_rig_stats(r).merge.drop_no_pkt, 0);
-	assert_int_equal(heap_release(&r->host, 8u), 8);
-	assert_true(atomic_load(&r->host.wakes) > 0u);
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 4);
-	rxq_rig_free(r);
-}
+	rxq_rig_open(&rig, &defaults, NULL);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct vnetrx_rxq_config cfg = bad[i].cfg;
+		const char *why = NULL;
 
-/* ---- time ---- */
-
-static void lateness_of_the_caller_never_splits_a_train(void **state)
-{
-	const struct vnetrx_rxq_config cfg = { .gro_timeout_ns = TIMEOUT };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
-
-	(void)state;
-	rxq_rig_send(r, 0, 1000u, 0);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 0);
-	assert_true(vnetrx_rxq_deadline(r->rxq) == TIMEOUT);
-	rxq_rig_send(r, 0, 1000u, 0); /* is already there when the timer comes, late */
-	assert_int_equal(vnetrx_rxq_expire(r->rxq, 64u, 50u * TIMEOUT), 1);
-	rxq_rig_expect(r, "");
-	assert_true(vnetrx_rxq_deadline(r->rxq) == 51u * TIMEOUT);
-	(void)vnetrx_rxq_expire(r->rxq, 64u, 51u * TIMEOUT);
-	rxq_rig_expect(r, "2000:timeout");
-	rxq_rig_free(r);
-}
-
-static void hold_max_bounds_a_flow_that_never_pauses(void **state)
-{
-	const struct vnetrx_rxq_config cfg = { .gro_timeout_ns = 10u * TIMEOUT, .gro_hold_max_ns = 25u * TIMEOUT };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
-
-	(void)state;
-	for (unsigned i = 0; i <= 5u; i++) {
-		rxq_rig_send(r, 0, 100u, 0);
-		(void)vnetrx_rxq_poll(r->rxq, 64u, i * 5u * TIMEOUT);
+		cfg.dev_ops = &softdev_ops;
+		cfg.host_ops = &heap_host_ops;
+		cfg.hash_key[0] = 1;
+		if (cfg.ring_size == 0u)
+			cfg.ring_size = 64;
+		assert_true(vnetrx_rxq_footprint(&cfg, &why) == 0u);
+		assert_non_null(why);
+		assert_non_null(strstr(why, bad[i].field));
+		assert_int_equal(vnetrx_rxq_init(&rxq, &cfg, rig.mem, 1u << 30), VNETRX_ERR_INVALID);
 	}
-	rxq_rig_expect(r, "500:hold"); /* the sixth came at the bound */
-	vnetrx_rxq_flush(r->rxq);
-	rxq_rig_expect(r, "100:flush");
-	rxq_rig_free(r);
+	rxq_rig_close(&rig);
 }
 
-static void with_timeout_0_poll_keeps_what_may_grow_and_complete_empties(void **state)
+static void missing_ops_key_and_memory_are_errors(void **state)
 {
-	struct rxq_rig *r = rxq_rig_new(NULL);
-
-	(void)state;
-	for (unsigned i = 0; i < 4u; i++) {
-		rxq_rig_send(r, 0, 100u, 0);
-		(void)vnetrx_rxq_poll(r->rxq, 64u, i * 100u * US);
-	}
-	rxq_rig_expect(r, "");
-	assert_true(vnetrx_rxq_complete(r->rxq, 400u * US));
-	rxq_rig_expect(r, "400:flush");
-	assert_true(vnetrx_rxq_deadline(r->rxq) == VNETRX_NEVER);
-	rxq_rig_send(r, 0, 100u, 0);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 500u * US);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 1500u * US); /* the default bound is 1 ms */
-	rxq_rig_expect(r, "100:hold");
-	rxq_rig_free(r);
-}
-
-static void time_at_its_edges(void **state)
-{
-	const struct vnetrx_rxq_config cfg = { .gro_timeout_ns = TIMEOUT };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
-
-	(void)state;
-	rxq_rig_send(r, 0, 100u, 0);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, VNETRX_NEVER - 10u);
-	assert_true(vnetrx_rxq_deadline(r->rxq) == VNETRX_NEVER - 1u); /* not past the end, not "never" */
-	rxq_rig_send(r, 0, 100u, 0);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 5u); /* steps back: counts as standing still */
-	rxq_rig_expect(r, "");
-	(void)vnetrx_rxq_expire(r->rxq, 64u, VNETRX_NEVER - 1u);
-	rxq_rig_expect(r, "200:hold");
-	rxq_rig_free(r);
-}
-
-static void the_host_is_told_a_deadline_when_it_changes(void **state)
-{
-	const struct vnetrx_rxq_config cfg = { .gro_timeout_ns = TIMEOUT };
-	struct rxq_rig *r = rxq_rig_new(&cfg);
-
-	(void)state;
-	assert_true(vnetrx_rxq_complete(r->rxq, 0));
-	assert_int_equal(r->host.timer_sets, 0);
-	rxq_rig_send(r, 0, 100u, 0);
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 10u);
-	assert_true(vnetrx_rxq_complete(r->rxq, 10u));
-	assert_true(vnetrx_rxq_complete(r->rxq, 11u));
-	assert_int_equal(r->host.timer_sets, 1);
-	assert_true(r->host.deadline == 10u + TIMEOUT);
-	(void)vnetrx_rxq_expire(r->rxq, 64u, 10u + TIMEOUT);
-	assert_int_equal(r->host.timer_sets, 2);
-	assert_true(r->host.deadline == VNETRX_NEVER);
-	rxq_rig_free(r);
-}
-
-static void complete_says_poll_again_when_packets_came_meanwhile(void **state)
-{
-	struct rxq_rig *r = rxq_rig_new(NULL);
-
-	(void)state;
-	(void)vnetrx_rxq_poll(r->rxq, 64u, 0);
-	rxq_rig_send(r, 0, 100u, 0); /* between the poll and the interrupt being on */
-	assert_false(vnetrx_rxq_complete(r->rxq, 0));
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 1);
-	assert_true(vnetrx_rxq_complete(r->rxq, 0));
-	rxq_rig_free(r);
-}
-
-/* ---- early ---- */
-
-static void drop_take_pass(void *host, struct vnetrx_pkt *const *pkts, unsigned n, uint8_t *verdict)
-{
-	struct heap_host *h = host;
-
-	for (unsigned i = 0; i < n; i++) {
-		verdict[i] = (uint8_t)(pkts[i]->len % 3u);
-		if (verdict[i] == VNETRX_VERDICT_TAKEN)
-			vnetrx_pktq_add(&h->kept, pkts[i]);
-	}
-}
-
-static void the_early_filter_drops_takes_and_passes(void **state)
-{
-	struct vnetrx_host_ops ops = heap_host_ops;
-	struct rxq_rig *r = rxq_rig_new(NULL);
-	struct vnetrx_rxq_stats s;
+	static const struct vnetrx_dev_ops no_reap = { .post = NULL };
+	static const struct vnetrx_host_ops no_deliver = { .deliver = NULL };
+	struct vnetrx_rxq_config cfg = { .ring_size = 64, .dev_ops = &softdev_ops, .host_ops = &heap_host_ops };
+	struct vnetrx_rxq_config other;
+	struct vnetrx_rxq *rxq;
 	size_t size;
+	uint8_t *mem;
 
 	(void)state;
-	(void)rxq_rig_reset(r); /* the same memory and devices, with another table */
-	assert_int_equal(vnetrx_rxq_fini(r->rxq), VNETRX_OK);
-	ops.early = drop_take_pass;
-	r->cfg.host_ops = &ops;
-	size = vnetrx_rxq_footprint(&r->cfg, NULL);
-	assert_int_equal(vnetrx_rxq_init(&r->rxq, &r->cfg, r->mem, size), VNETRX_OK);
-	assert_int_equal(vnetrx_rxq_fill(r->rxq), RXQ_RING);
-	for (unsigned i = 0; i < 30u; i++)
-		assert_true(rxq_rig_send(r, 0, 1000u + i, 0)); /* len 1054 + i: 1, 2, 0, 1, 2, 0 ... */
-	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 30);
-	assert_true(vnetrx_rxq_complete(r->rxq, 0));
-	s = rxq_rig_stats(r);
-	assert_int_equal(s.queue.early_dropped, 10);
-	assert_int_equal(s.queue.early_taken, 10);
-	assert_int_equal(s.gro.pkts, 10);
-	assert_int_equal(r->host.kept.count, 10);
-	rxq_rig_free(r);
+	assert_true(vnetrx_rxq_footprint(&cfg, NULL) == 0u); /* no key */
+	cfg.hash_key[1] = 1;
+	size = vnetrx_rxq_footprint(&cfg, NULL);
+	assert_true(size > 0u);
+	other = cfg;
+	other.dev_ops = &no_reap;
+	assert_true(vnetrx_rxq_footprint(&other, NULL) == 0u);
+	other = cfg;
+	other.host_ops = &no_deliver;
+	assert_true(vnetrx_rxq_footprint(&other, NULL) == 0u);
+	other.host_ops = NULL;
+	assert_true(vnetrx_rxq_footprint(&other, NULL) == 0u);
+	mem = heap_memory(size + 64u);
+	assert_non_null(mem);
+	assert_int_equal(vnetrx_rxq_init(&rxq, &cfg, mem, size - 1u), VNETRX_ERR_NOMEM);
+	assert_int_equal(vnetrx_rxq_init(&rxq, &cfg, mem + 8, size), VNETRX_ERR_NOMEM);
+	free(mem);
+}
+
+static void fini_is_busy_while_a_buffer_is_out(void **state)
+{
+	struct rxq_rig rig;
+	struct frame f;
+
+	(void)state;
+	rxq_rig_open(&rig, &defaults, NULL);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	assert_int_equal(vnetrx_rxq_fini(rig.rxq), VNETRX_ERR_BUSY);
+	frame_init(&f, 0);
+	f.payload_len = 1000;
+	rig.host.keep = true;
+	assert_true(rxq_rig_next(&rig, &f));
+	rxq_rig_drain(&rig);
+	softdev_reset(rig.dev);
+	assert_int_equal(vnetrx_rxq_reclaim(rig.rxq), 64);
+	assert_int_equal(vnetrx_rxq_fini(rig.rxq), VNETRX_ERR_BUSY); /* the host has one */
+	assert_int_equal(heap_release(&rig.host, 1), 1);
+	rxq_rig_close(&rig);
+}
+
+/* Where packets are when the device is reset. */
+enum place { AT_DEVICE, AT_HOST, IN_GRO, IN_FIFO, ON_RETURN_LIST, PLACES };
+
+static void bring(struct rxq_rig *rig, enum place place)
+{
+	struct frame f;
+
+	frame_init(&f, (unsigned)place);
+	f.payload_len = 700;
+	rig->host.keep = place == AT_HOST || place == ON_RETURN_LIST;
+	rig->host.limited = place == IN_FIFO;
+	for (unsigned i = 0; i < 5u; i++) {
+		if (place != IN_GRO)
+			f.flags |= FR_PSH;
+		assert_true(rxq_rig_next(rig, &f));
+	}
+	if (place == AT_DEVICE)
+		return;
+	(void)vnetrx_rxq_poll(rig->rxq, 64, rig->now);
+	if (place == ON_RETURN_LIST)
+		rxq_rig_release(rig, 5);
+	assert_int_equal(vnetrx_rxq_state(rig->rxq), place == IN_FIFO ? VNETRX_RXQ_STALLED : VNETRX_RXQ_RUNNING);
+}
+
+static void queue_resumes_after_a_reset_with_packets_anywhere(void **state)
+{
+	struct vnetrx_rxq_config cfg = { .flags = VNETRX_RXQ_REMOTE_FREE };
+
+	(void)state;
+	for (unsigned place = 0; place < PLACES; place++) {
+		struct rxq_rig rig;
+		struct frame f;
+
+		rxq_rig_open(&rig, &cfg, NULL);
+		(void)vnetrx_rxq_fill(rig.rxq);
+		bring(&rig, (enum place)place);
+		softdev_reset(rig.dev);
+		(void)vnetrx_rxq_reclaim(rig.rxq);
+		if (place == AT_DEVICE) {
+			laws_forget(rig.laws);
+			rig.sent = 0;
+		}
+		assert_int_equal(vnetrx_rxq_fill(rig.rxq), 64);
+		frame_init(&f, (unsigned)place);
+		f.seq = 5000;
+		rig.host.keep = false;
+		rig.host.limited = false;
+		for (unsigned i = 0; i < 40u; i++)
+			assert_true(rxq_rig_next(&rig, &f));
+		rxq_rig_drain(&rig);
+		assert_int_equal(laws_missing(rig.laws), 0);
+		rxq_rig_close(&rig);
+	}
+}
+
+static void reclaim_counts_what_the_device_had(void **state)
+{
+	struct rxq_rig rig;
+
+	(void)state;
+	rxq_rig_open(&rig, &defaults, NULL);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	softdev_reset(rig.dev);
+	assert_int_equal(vnetrx_rxq_reclaim(rig.rxq), 64);
+	assert_int_equal(vnetrx_rxq_reclaim(rig.rxq), 0);
+	assert_true(rxq_rig_stats(&rig).queue.reclaimed == 64u);
+	assert_true(rxq_rig_stats(&rig).pool.bufs_lent == 0u);
+	rxq_rig_close(&rig);
+}
+
+static void broken_device_stops_the_queue_until_it_is_reset(void **state)
+{
+	struct ops ops = { .broken = true };
+	struct rxq_rig rig;
+	struct frame f;
+
+	(void)state;
+	ops_open(&ops, &rig, &defaults);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	frame_init(&f, 0);
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 0);
+	assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_BROKEN);
+	assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+	assert_true(rxq_rig_stats(&rig).queue.broken == 1u);
+	ops.broken = false;
+	assert_true(rxq_rig_next(&rig, &f));
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 0); /* still stopped */
+	laws_forget(rig.laws);
+	rig.sent = 0;
+	softdev_reset(rig.dev);
+	assert_int_equal(vnetrx_rxq_reclaim(rig.rxq), 64);
+	assert_int_equal(vnetrx_rxq_fill(rig.rxq), 64);
+	assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_RUNNING);
+	assert_true(rxq_rig_next(&rig, &f));
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 1);
+	rxq_rig_close(&rig);
+}
+
+static void early_verdicts_are_obeyed(void **state)
+{
+	struct vnetrx_rxq_config cfg = { .host_ops = &ops_host_early };
+
+	(void)state;
+	for (uint8_t verdict = 0; verdict < 3u; verdict++) {
+		struct ops ops = { .verdict = verdict };
+		struct rxq_rig rig;
+		struct vnetrx_rxq_stats s;
+		struct vnetrx_pkt *pkt;
+		struct frame f;
+
+		ops_open(&ops, &rig, &cfg);
+		rig.lawless = true;
+		(void)vnetrx_rxq_fill(rig.rxq);
+		frame_init(&f, 0);
+		f.flags |= FR_PSH;
+		for (unsigned i = 0; i < 10u; i++)
+			assert_true(rxq_rig_next(&rig, &f));
+		assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 10);
+		rxq_rig_drain(&rig);
+		s = rxq_rig_stats(&rig);
+		assert_true(s.queue.early_dropped == (verdict == VNETRX_VERDICT_DROP ? 5u : 0u));
+		assert_true(s.queue.early_taken == (verdict == VNETRX_VERDICT_TAKEN ? 5u : 0u));
+		assert_true(rig.host.pkts == (verdict == VNETRX_VERDICT_PASS ? 10u : 5u));
+		while ((pkt = vnetrx_pktq_take(&ops.taken)) != NULL)
+			vnetrx_pkt_free(&pkt, 1);
+		rxq_rig_close(&rig);
+	}
+}
+
+static void gro_can_be_switched_off_while_it_holds(void **state)
+{
+	struct rxq_rig rig;
+	struct frame f;
+
+	(void)state;
+	rxq_rig_open(&rig, &defaults, NULL);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	frame_init(&f, 0);
+	assert_true(rxq_rig_next(&rig, &f));
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 1);
+	assert_true(rig.host.pkts == 0u);
+	vnetrx_rxq_set_gro_protos(rig.rxq, 0);
+	assert_true(rig.host.pkts == 1u);
+	for (unsigned i = 0; i < 4u; i++)
+		assert_true(rxq_rig_next(&rig, &f));
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 4);
+	assert_true(rig.host.pkts == 5u);
+	rxq_rig_close(&rig);
+}
+
+static void buffers_grow_and_shrink_with_the_packets(void **state)
+{
+	struct vnetrx_rxq_config cfg = { .ring_size = 256 };
+	struct rxq_rig rig;
+	struct frame f;
+	uint32_t start, grown;
+
+	(void)state;
+	rxq_rig_open(&rig, &cfg, NULL);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	start = vnetrx_rxq_buf_len(rig.rxq);
+	frame_init(&f, 0);
+	f.payload_len = 9000;
+	for (unsigned i = 0; i < 20u; i++) {
+		assert_true(rxq_rig_next(&rig, &f));
+		rxq_rig_drain(&rig);
+	}
+	grown = vnetrx_rxq_buf_len(rig.rxq);
+	assert_true(start < 2000u);
+	assert_int_equal(grown, 4096);
+	f.payload_len = 100;
+	for (unsigned i = 0; i < 400u; i++) {
+		assert_true(rxq_rig_next(&rig, &f));
+		rxq_rig_drain(&rig);
+	}
+	assert_int_equal(vnetrx_rxq_buf_len(rig.rxq), start);
+	rxq_rig_close(&rig);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(segments_of_one_poll_leave_joined_at_complete),
-		cmocka_unit_test(push_leaves_in_the_same_call),
-		cmocka_unit_test(without_gro_packets_go_up_as_they_are),
-		cmocka_unit_test(a_64_kib_packet_is_2_or_3_fragments_and_without_the_coalescer_43),
-		cmocka_unit_test(small_packets_are_copied_and_their_buffers_go_back_to_the_ring),
-		cmocka_unit_test(budget_counts_packets_also_lost_ones),
-		cmocka_unit_test(a_packet_of_many_buffers_counts_once),
-		cmocka_unit_test(a_full_host_stops_the_queue_and_loses_nothing),
-		cmocka_unit_test(nothing_is_reaped_while_every_descriptor_is_at_the_host),
-		cmocka_unit_test(lateness_of_the_caller_never_splits_a_train),
-		cmocka_unit_test(hold_max_bounds_a_flow_that_never_pauses),
-		cmocka_unit_test(with_timeout_0_poll_keeps_what_may_grow_and_complete_empties),
-		cmocka_unit_test(time_at_its_edges),
-		cmocka_unit_test(the_host_is_told_a_deadline_when_it_changes),
-		cmocka_unit_test(complete_says_poll_again_when_packets_came_meanwhile),
-		cmocka_unit_test(the_early_filter_drops_takes_and_passes),
+		cmocka_unit_test(segments_of_a_burst_become_one_packet),
+		cmocka_unit_test(queue_without_gro_hands_up_packets_as_they_are),
+		cmocka_unit_test(init_calls_no_op),
+		cmocka_unit_test(wrong_configurations_are_refused_by_name),
+		cmocka_unit_test(missing_ops_key_and_memory_are_errors),
+		cmocka_unit_test(fini_is_busy_while_a_buffer_is_out),
+		cmocka_unit_test(queue_resumes_after_a_reset_with_packets_anywhere),
+		cmocka_unit_test(reclaim_counts_what_the_device_had),
+		cmocka_unit_test(broken_device_stops_the_queue_until_it_is_reset),
+		cmocka_unit_test(early_verdicts_are_obeyed),
+		cmocka_unit_test(gro_can_be_switched_off_while_it_holds),
+		cmocka_unit_test(buffers_grow_and_shrink_with_the_packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

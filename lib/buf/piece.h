@@ -5,7 +5,7 @@
 
 #include "pool.h"
 
-#define VNRX_META_FLAGS 0x7fu /* the VNETRX_PKT_* that a device may set */
+#define VNRX_META_FLAGS 0xffu /* the VNETRX_PKT_* that a device may set */
 
 /* The written part of a buffer. */
 struct vnrx_piece {
@@ -70,7 +70,7 @@ static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnet
 	pkt->gso_type = VNETRX_GSO_NONE;
 	pkt->hash_type = 0;
 	pkt->reason = VNETRX_LEFT_PASSED;
-	if (((flags & ~VNETRX_PKT_CSUM_OK) | meta->gso_size | meta->gso_type) != 0u)
+	if (((flags & ~(VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER)) | meta->gso_size | meta->gso_type) != 0u)
 		vnrx_head_fill_meta(pkt, meta);
 }
 

@@ -136,6 +136,9 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
 
+/* Asks for what the first of n packets will need; the run asks for the rest as it goes. */
+void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n);
+
 /* ---- gro_time.c ---- */
 
 /* Time only goes forward; each step is a tick, in which a flow is touched once. */

@@ -9,9 +9,11 @@
 
 #include <cmocka.h>
 
-#define PKTS_MAX 65536u
-
 bool gro_rig_verified;
+
+/* Room for one packet; not allocated each time, which would take most of the time. */
+static uint8_t whole[1u << 20];
+static uint8_t made[FRAME_MAX];
 
 const char *reason_name(unsigned reason)
 {
@@ -57,13 +59,8 @@ struct gro_rig *gro_rig_new(const struct vnetrx_gro_config *cfg)
 	rig->rules = gro_rules(&c);
 	rig->flags = c.flags;
 	laws_rules(rig->laws, &rig->rules, (c.flags & VNETRX_GRO_RFC6864) != 0u);
-	rig->pkts = calloc(PKTS_MAX, sizeof(*rig->pkts));
-	rig->data = calloc(PKTS_MAX, sizeof(*rig->data));
-	rig->bytes = malloc(1u << 20);
+	rig->bytes = whole;
 	assert_non_null(rig->mem);
-	assert_non_null(rig->pkts);
-	assert_non_null(rig->data);
-	assert_non_null(rig->bytes);
 	memset(rig->mem, 0xa5, size);
 	assert_int_equal(vnetrx_gro_init(&rig->gro, &c, rig->mem, size), VNETRX_OK);
 	return rig;
@@ -172,6 +169,20 @@ static void drain(struct gro_rig *rig, struct vnetrx_pktq *out)
 	assert_int_equal(out->count, 0);
 }
 
+/* Notes what is freed at the end. */
+static void note(struct gro_rig *rig, struct vnetrx_pkt *pkt, uint8_t *data)
+{
+	if (rig->npkts == rig->room) {
+		rig->room = rig->room * 2u + 64u;
+		rig->pkts = realloc(rig->pkts, rig->room * sizeof(*rig->pkts));
+		rig->data = realloc(rig->data, rig->room * sizeof(*rig->data));
+		assert_non_null(rig->pkts);
+		assert_non_null(rig->data);
+	}
+	rig->data[rig->npkts] = data;
+	rig->pkts[rig->npkts++] = pkt;
+}
+
 static struct vnetrx_pkt *wrap(struct gro_rig *rig, const uint8_t *bytes, size_t len, uint32_t flags)
 {
 	struct vnetrx_pkt *pkt = malloc(sizeof(*pkt));
@@ -179,12 +190,10 @@ static struct vnetrx_pkt *wrap(struct gro_rig *rig, const uint8_t *bytes, size_t
 
 	assert_non_null(pkt);
 	assert_non_null(data);
-	assert_true(rig->npkts < PKTS_MAX);
 	memset(pkt, 0xa5, sizeof(*pkt));
 	memcpy(data, bytes, len);
 	vnetrx_pkt_wrap(pkt, data, (uint32_t)len, flags);
-	rig->data[rig->npkts] = data;
-	rig->pkts[rig->npkts++] = pkt;
+	note(rig, pkt, data);
 	return pkt;
 }
 
@@ -217,13 +226,7 @@ void gro_rig_put(struct gro_rig *rig, struct vnetrx_pkt *pkt)
 
 struct vnetrx_pkt *gro_rig_made(struct gro_rig *rig, const struct frame *f, size_t split, uint32_t flags)
 {
-	uint8_t *bytes = malloc(FRAME_MAX);
-	struct vnetrx_pkt *pkt;
-
-	assert_non_null(bytes);
-	pkt = gro_rig_pkt(rig, bytes, frame_build(f, bytes), split, flags);
-	free(bytes);
-	return pkt;
+	return gro_rig_pkt(rig, made, frame_build(f, made), split, flags);
 }
 
 void gro_rig_frame(struct gro_rig *rig, const struct frame *f)
@@ -322,7 +325,6 @@ void gro_rig_free(struct gro_rig *rig)
 	laws_free(rig->laws);
 	free(rig->pkts);
 	free(rig->data);
-	free(rig->bytes);
 	free(rig->mem);
 	free(rig);
 }

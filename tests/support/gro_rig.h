@@ -20,9 +20,9 @@ struct gro_rig {
 	uint32_t            flags;    /* of the configuration                          */
 	struct vnetrx_pkt **pkts;     /* all that went in, fragments too                */
 	uint8_t           **data;     /* and the bytes made for each                    */
-	unsigned            npkts;
+	unsigned            npkts, room;
 	struct vnetrx_pkt  *last;     /* the last that left                            */
-	uint8_t            *bytes;    /* and its bytes in one piece                    */
+	uint8_t            *bytes;    /* and its bytes in one piece, until another does */
 	size_t              bytes_len;
 	vnetrx_ns           now;      /* for gro_rig_put() and gro_rig_frame()         */
 	unsigned            nout;     /* left since gro_rig_expect()                   */
