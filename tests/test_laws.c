@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random traffic through a whole queue, under everything that a host and a device may rightly do: any buffer length, host
- * full for a while, packets kept and freed late or on another thread, pages running out and coming back.
+ * Random traffic through a whole queue, under everything that a host and a device may rightly do: any buffer length,
+ * host full for a while, packets kept and freed late or on another thread, pages running out and coming back.
  *
  * Laws 1 and 2 on every packet, law 4 at the end of each round: nothing is lost, and every page comes back.
  */

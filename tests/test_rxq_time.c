@@ -62,7 +62,9 @@ static void dropped_packets_count_against_the_budget(void **state)
 
 static void packet_of_many_buffers_counts_once(void **state)
 {
-	struct vnetrx_rxq_config cfg = { .ring_size = 128, .frame_len_max = 9100, .buf_len_min = 128, .buf_len_max = 128 };
+	struct vnetrx_rxq_config cfg = {
+		.ring_size = 128, .frame_len_max = 9100, .buf_len_min = 128, .buf_len_max = 128
+	};
 	struct rxq_rig rig;
 	struct frame f;
 

@@ -13,8 +13,8 @@
 #include "engine.h"
 #include "record.h"
 
-/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP packets,
- * so that the ends are looked for only once in each. */
+/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP
+ * packets, so that the ends are looked for only once in each. */
 #define AHEAD 8u
 #define STEP  4u
 
@@ -38,7 +38,8 @@ static VNRX_INLINE void prefetch_headers(const struct vnetrx_pkt *pkt)
 	VNRX_PREFETCH(pkt->data + VNRX_CACHE_LINE);
 }
 
-/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses overlap. */
+/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses
+ * overlap. */
 void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n)
 {
 	unsigned heads = n < AHEAD ? n : AHEAD;
@@ -62,7 +63,7 @@ static VNRX_INLINE void prefetch(struct vnetrx_pkt *const *pkts, unsigned i, uns
 	struct vnetrx_pkt *const *heads = pkts + i + AHEAD;
 	struct vnetrx_pkt *const *descs = heads + AHEAD;
 
-	if (i % STEP != 0u || n - i <= AHEAD)
+	if (VNRX_LIKELY(i % STEP != 0u) || n - i <= AHEAD)
 		return;
 	if (VNRX_UNLIKELY(n - i < AHEAD + STEP)) {
 		prefetch_end(heads, n - i - AHEAD);
@@ -111,7 +112,7 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 {
 	uint32_t flags = pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
 
-	if (flags != VNETRX_PKT_CSUM_OK && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
+	if (VNRX_UNLIKELY(flags != VNETRX_PKT_CSUM_OK) && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
 		return false;
 	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
 	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
@@ -152,7 +153,7 @@ static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8
 	return p;
 }
 
-/* The first record whose tag fits; the compare that follows proves or refutes it. */
+/* The first record whose tag fits; the compares that follow prove or refute it. */
 static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const struct place *p)
 {
 	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
@@ -237,7 +238,7 @@ static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *
 {
 	uint32_t over = (uint32_t)vnrx_load16(l3 + VNRX_IPV4_ID) + vnrx_load16(l3 + VNRX_IPV4_CSUM) - held->csum;
 
-	return vnrx_id_fits(held, l3) && (over == 0u || over == 0xffffu);
+	return vnrx_id_fits(held, l3) && (VNRX_LIKELY(over == 0u) || over == 0xffffu);
 }
 
 /* What the compare leaves open: does the transport header go on? */
@@ -273,14 +274,34 @@ static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt
 	f->tail = pkt;
 }
 
-/* All of the header that the mask leaves: with timestamps, as most segments, the length is known at compile time. */
+static VNRX_INLINE uint64_t differ64(const uint8_t *a, const uint8_t *b, uint32_t off)
+{
+	return vnrx_load64(a + off) ^ vnrx_load64(b + off);
+}
+
+/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places
+ * are known at compile time. The words overlap. */
+static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct lane *lane)
+{
+	static const uint8_t no_id[8] = { 0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff };
+	uint32_t end = is_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
+	uint64_t differs = differ64(a, b, 0) | differ64(a, b, 8) | differ64(a, b, end - 8u);
+
+	if (end >= 24u)
+		differs |= differ64(a, b, 16u);
+	if (!is_v6(lane)) /* length, id, fragment, time to live, protocol */
+		differs |= differ64(a, b, end) & vnrx_load64(no_id);
+	differs |= differ64(a, b, lane->l4 + VNRX_TCP_ACK); /* acknowledgement, flags, window */
+	differs |= differ64(a, b, lane->l4 + VNRX_TCP_URGENT);
+	return (differs | differ64(a, b, lane->l4 + VNRX_TCP_HDR + VNRX_TCP_TIMESTAMPS - 8u)) == 0u;
+}
+
+/* The key of both is the same: is everything else of the header that does not rise or fall? */
 static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
                                     const struct lane *lane)
 {
-	uint32_t usual = lane->hdr_min + VNRX_TCP_TIMESTAMPS;
-
-	if (lane->fixed && f->hdr_len == usual)
-		return vnrx_masked_equal_known(data, f->hdr, mask, usual);
+	if (lane->fixed && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
+		return same_usual_header(data, f->hdr, lane);
 	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
 }
 
@@ -321,17 +342,19 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 		prefetch(pkts, i, n);
 		if (VNRX_UNLIKELY(!plain(pkt, &lane)))
 			break;
-		if (f == NULL || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
+		if (VNRX_UNLIKELY(f == NULL) || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
 			struct place p = place_of(&gro->flows, pkt->data, &lane);
 
 			f = probe(&gro->flows, &p);
-			if (f == NULL) {
+			if (VNRX_UNLIKELY(f == NULL)) {
 				f = lane.fixed ? open_flow(gro, pkt, &p, &lane) : NULL;
 				if (f == NULL)
 					break;
 				opened++;
 				continue;
 			}
+			if (!same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len))
+				break;
 		}
 		if (!join(gro, f, pkt, &lane))
 			break;
