@@ -41,14 +41,3 @@ enum vnrx_differ vnrx_tcp_differs(const struct vnrx_flow *f, const struct vnrx_s
 		return VNRX_DIFFER_OPTIONS;
 	return VNRX_DIFFER_NOT;
 }
-
-void vnrx_tcp_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
-{
-	const struct vnrx_flow *f = &gro->flows.flow[slot];
-	bool ipv6 = (f->kind & VNRX_KIND_IPV6) != 0u;
-
-	f->head->gso_type = ipv6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
-	if ((f->hdr[f->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u)
-		f->head->flags |= VNETRX_PKT_CWR;
-	vnrx_layers_csum(gro, slot, (uint32_t)f->hdr_len - f->l4 + payload, VNRX_TCP_CSUM);
-}

@@ -23,17 +23,6 @@ enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_s
 	return (held == 0u) == (csum == 0u) ? VNRX_DIFFER_NOT : VNRX_DIFFER_META;
 }
 
-void vnrx_udp_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
-{
-	const struct vnrx_flow *f = &gro->flows.flow[slot];
-	uint32_t len = VNRX_UDP_HDR + payload;
-
-	f->head->gso_type = VNETRX_GSO_UDP_L4;
-	f->head->flags |= VNETRX_PKT_UDP;
-	vnrx_put_be16(f->hdr + f->l4 + VNRX_UDP_LEN, len);
-	vnrx_layers_csum(gro, slot, len, VNRX_UDP_CSUM);
-}
-
 /* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP
  * fragments, and not to the port of a tunnel. */
 static bool plain_udp(const struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt)
