@@ -116,6 +116,10 @@ enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_s
 /* Writes all headers of a packet of more than one segment, with `payload` bytes behind them. */
 void vnrx_headers_finish(const struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
 
+/* While UDP is not merged: plain UDP packets from pkts[i] on pass; returns the index of the first that is not one. */
+unsigned vnrx_udp_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                      struct vnetrx_pktq *q);
+
 /* ---- shape.c ---- */
 
 /* Sets up the fixed shapes. */
@@ -130,9 +134,6 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
  * index of the first that is not. */
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
-
-/* Asks for what the first of n packets will need; the run asks for the rest as it goes. */
-void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n);
 
 /* ---- gro_time.c ---- */
 

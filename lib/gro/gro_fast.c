@@ -11,163 +11,15 @@
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
 #include "engine.h"
+#include "lane.h"
+#include "prefetch.h"
 #include "record.h"
-
-/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP packets,
- * so that the ends are looked for only once in each. */
-#define AHEAD 8u
-#define STEP  4u
-
-/* What the loop of one shape knows; of the fixed shapes, at compile time. */
-struct lane {
-	uint32_t l3;
-	uint32_t l4;
-	uint32_t addrs;    /* offset of the bytes that tell a flow from the one before */
-	uint32_t key_len;  /* their number, 8 * n + 4                                   */
-	uint32_t hdr_min;
-	uint32_t outer_l3;
-	uint32_t outer_l4;
-	unsigned kind;     /* VNRX_KIND_* */
-	unsigned index;
-	bool     known;    /* at compile time: without VLAN tags                         */
-	bool     opens;    /* a flow that is not in the table is opened here             */
-};
-
-static VNRX_INLINE void prefetch_headers(const struct vnetrx_pkt *pkt)
-{
-	VNRX_PREFETCH(pkt->data);
-	VNRX_PREFETCH(pkt->data + VNRX_CACHE_LINE);
-}
-
-/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses overlap. */
-void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n)
-{
-	unsigned heads = n < AHEAD ? n : AHEAD;
-	unsigned descs = n < 2u * AHEAD ? n : 2u * AHEAD;
-
-	for (unsigned i = 0; i < descs; i++)
-		VNRX_PREFETCH(pkts[i]);
-	for (unsigned i = 0; i < heads; i++)
-		prefetch_headers(pkts[i]);
-}
-
-/* Fewer than STEP are left. */
-static VNRX_COLD void prefetch_end(struct vnetrx_pkt *const *pkts, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		prefetch_headers(pkts[i]);
-}
-
-static VNRX_INLINE void prefetch(struct vnetrx_pkt *const *pkts, unsigned i, unsigned n)
-{
-	struct vnetrx_pkt *const *heads = pkts + i + AHEAD;
-	struct vnetrx_pkt *const *descs = heads + AHEAD;
-
-	if (VNRX_LIKELY(i % STEP != 0u) || n - i <= AHEAD)
-		return;
-	if (VNRX_UNLIKELY(n - i < AHEAD + STEP)) {
-		prefetch_end(heads, n - i - AHEAD);
-		return;
-	}
-	prefetch_headers(heads[0]);
-	prefetch_headers(heads[1]);
-	prefetch_headers(heads[2]);
-	prefetch_headers(heads[3]);
-	if (n - i < 2u * AHEAD + STEP)
-		return;
-	VNRX_PREFETCH(descs[0]);
-	VNRX_PREFETCH(descs[1]);
-	VNRX_PREFETCH(descs[2]);
-	VNRX_PREFETCH(descs[3]);
-}
-
-static VNRX_INLINE bool is_v6(const struct lane *lane)
-{
-	return (lane->kind & VNRX_KIND_IPV6) != 0u;
-}
-
-static VNRX_INLINE bool is_udp(const struct lane *lane)
-{
-	return (lane->kind & VNRX_KIND_UDP) != 0u;
-}
-
-static VNRX_INLINE bool is_tunnel(const struct lane *lane)
-{
-	return (lane->kind & VNRX_KIND_TUNNEL) != 0u;
-}
-
-static VNRX_INLINE bool is_outer_v4(const struct lane *lane)
-{
-	return is_tunnel(lane) && (lane->kind & VNRX_KIND_OUTER_IPV6) == 0u;
-}
-
-/* ---- is the packet of the common kind ---- */
-
-static VNRX_COLD bool partial_here(const struct vnetrx_pkt *pkt, const struct lane *lane)
-{
-	return pkt->csum_start == lane->l4 && pkt->csum_offset == (is_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM);
-}
-
-static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *lane)
-{
-	uint32_t flags = pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
-
-	if (VNRX_UNLIKELY(flags != VNETRX_PKT_CSUM_OK) && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
-		return false;
-	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
-	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
-		return false; /* only the tunnel's own checksum was verified */
-	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
-}
-
-/* ---- which flow ---- */
-
-static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t len)
-{
-	uint32_t off = 0;
-
-	for (; off + 8u <= len; off += 8u) {
-		if (vnrx_load64(a + off) != vnrx_load64(b + off))
-			return false;
-	}
-	return vnrx_load32(a + off) == vnrx_load32(b + off);
-}
-
-/* Where a frame's hash points. */
-struct place {
-	uint64_t addrs; /* hash of the addresses */
-	uint32_t hash;
-	uint32_t set;
-};
-
-static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8_t *data, const struct lane *lane)
-{
-	struct place p;
-
-	p.addrs = vnrx_hash_addrs(t, data + lane->l3, is_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
-	if (is_tunnel(lane))
-		p.addrs += vnrx_hash_addrs(t, data + lane->outer_l3, is_outer_v4(lane) ? 4u : 6u, VNRX_KEY_OUTER);
-	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4),
-	                        is_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
-	p.set = vnrx_hash_set(t, p.hash);
-	return p;
-}
-
-/* The first record whose tag fits; the compares that follow prove or refute it. */
-static VNRX_INLINE struct vnrx_flow *find(const struct vnrx_flows *t, const struct place *p)
-{
-	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
-
-	if (match == 0u)
-		return NULL;
-	return &t->flow[p->set * VNRX_WAYS + vnrx_low_byte(match & (0u - match))];
-}
 
 /* ---- a flow that is not in the table ---- */
 
 /* EtherTypes, IP version, protocol, lengths: is the frame of the shape that was guessed, and a plain data segment (ACK
  * and nothing else) without padding? Returns its header length, or 0. */
-static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct lane *lane)
+static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct vnrx_lane *lane)
 {
 	const uint8_t *l3 = data + lane->l3;
 	uint32_t hdr_len = lane->l4 + data[lane->l4 + VNRX_TCP_DOFF] / 16u * 4u;
@@ -176,7 +28,7 @@ static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, con
 		if (vnrx_be16(data + off) != VNRX_TYPE_8021Q && vnrx_be16(data + off) != VNRX_TYPE_8021AD)
 			return 0;
 	}
-	if (!is_v6(lane)) {
+	if (!vnrx_lane_v6(lane)) {
 		if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV4 || l3[0] != 0x45u || l3[VNRX_IPV4_PROTO] != VNRX_PROTO_TCP ||
 		    vnrx_be16(l3 + VNRX_IPV4_LEN) != len - lane->l3 ||
 		    (vnrx_be16(l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u || vnrx_sum_ipv4(l3) != 0xffffu)
@@ -198,8 +50,8 @@ static VNRX_INLINE bool wanted(const struct vnetrx_gro *gro, uint32_t len, uint3
 }
 
 /* Holds a packet whose flow is not in the table, where a place is free. */
-static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct place *p,
-                                               const struct lane *lane)
+static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
+                                               const struct vnrx_place *p, const struct vnrx_lane *lane)
 {
 	struct vnrx_flows *t = &gro->flows;
 	uint64_t free_ways = ~t->tags[p->set] & VNRX_TAG_TOPS;
@@ -216,7 +68,7 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways & (0u - free_ways));
 	f = &t->flow[slot];
 	seg.d.ip.l3 = lane->l3;
-	seg.d.ip.version = is_v6(lane) ? 6u : 4u;
+	seg.d.ip.version = vnrx_lane_v6(lane) ? 6u : 4u;
 	seg.d.l4 = lane->l4;
 	seg.d.payload = hdr_len;
 	seg.d.proto = VNRX_PROTO_TCP;
@@ -242,9 +94,9 @@ static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *
 }
 
 /* What the compare leaves open: does the transport header go on? */
-static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct lane *lane)
+static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
 {
-	if (is_udp(lane)) {
+	if (vnrx_lane_udp(lane)) {
 		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
 		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
 
@@ -254,11 +106,11 @@ static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *d
 }
 
 /* And the outer headers? A UDP tunnel with a checksum of its own takes the general way. */
-static VNRX_INLINE bool outer_continues(const struct vnrx_links *l, const uint8_t *data, const struct lane *lane)
+static VNRX_INLINE bool outer_continues(const struct vnrx_links *l, const uint8_t *data, const struct vnrx_lane *lane)
 {
 	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u && vnrx_load16(data + lane->outer_l4 + VNRX_UDP_CSUM) != 0u)
 		return false;
-	return !is_outer_v4(lane) || id_continues(&l->outer_id, data + lane->outer_l3);
+	return !vnrx_lane_outer_v4(lane) || id_continues(&l->outer_id, data + lane->outer_l3);
 }
 
 static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt)
@@ -279,17 +131,17 @@ static VNRX_INLINE uint64_t differ64(const uint8_t *a, const uint8_t *b, uint32_
 	return vnrx_load64(a + off) ^ vnrx_load64(b + off);
 }
 
-/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places are
- * known at compile time. The words overlap. */
-static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct lane *lane)
+/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places
+ * are known at compile time. The words overlap. */
+static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct vnrx_lane *lane)
 {
 	static const uint8_t no_id[8] = { 0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff };
-	uint32_t end = is_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
+	uint32_t end = vnrx_lane_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
 	uint64_t differs = differ64(a, b, 0) | differ64(a, b, 8) | differ64(a, b, end - 8u);
 
 	if (end >= 24u)
 		differs |= differ64(a, b, 16u);
-	if (!is_v6(lane)) /* length, id, fragment, time to live, protocol */
+	if (!vnrx_lane_v6(lane)) /* length, id, fragment, time to live, protocol */
 		differs |= differ64(a, b, end) & vnrx_load64(no_id);
 	differs |= differ64(a, b, lane->l4 + VNRX_TCP_ACK); /* acknowledgement, flags, window */
 	differs |= differ64(a, b, lane->l4 + VNRX_TCP_URGENT);
@@ -298,7 +150,7 @@ static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, co
 
 /* The key of both is the same: is everything else of the header that does not rise or fall? */
 static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
-                                    const struct lane *lane)
+                                    const struct vnrx_lane *lane)
 {
 	if (lane->known && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
 		return same_usual_header(data, f->hdr, lane);
@@ -307,7 +159,7 @@ static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *da
 
 /* Proves that the packet is the next full segment of f, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
-                             const struct lane *lane)
+                             const struct vnrx_lane *lane)
 {
 	const uint8_t *data = pkt->data;
 	uint32_t slot = (uint32_t)(f - gro->flows.flow);
@@ -316,35 +168,27 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	if (f->len != pkt->frag_len || f->shape != lane->index ||
 	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !l4_continues(f, data, lane))
 		return false;
-	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
+	if (!vnrx_lane_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
-	if (is_tunnel(lane) && !outer_continues(l, data, lane))
+	if (vnrx_lane_tunnel(lane) && !outer_continues(l, data, lane))
 		return false;
 	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
 		return false;
-	if (!is_v6(lane))
+	if (!vnrx_lane_v6(lane))
 		vnrx_id_advance(&f->id, data + lane->l3, 1u);
-	if (is_outer_v4(lane))
+	if (vnrx_lane_outer_v4(lane))
 		vnrx_id_advance(&l->outer_id, data + lane->outer_l3, 1u);
 	link_segment(f, pkt);
 	return true;
 }
 
-/* Where the flow of a packet seems to be; NULL = nowhere. */
-static VNRX_INLINE struct vnrx_flow *guess(const struct vnrx_flows *t, const struct vnetrx_pkt *pkt,
-                                           const struct lane *lane)
-{
-	struct place p = place_of(t, pkt->data, lane);
-
-	return find(t, &p);
-}
-
-/* The guess was nowhere: the packet before may have opened the flow, or this one does. NULL = it takes the general way. */
+/* The guess was nowhere: the packet before may have opened the flow, or this one does. NULL = it takes the general
+ * way. */
 static VNRX_INLINE struct vnrx_flow *find_or_open(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
-                                                  const struct lane *lane, bool *opened)
+                                                  const struct vnrx_lane *lane, bool *opened)
 {
-	struct place p = place_of(&gro->flows, pkt->data, lane);
-	struct vnrx_flow *f = find(&gro->flows, &p);
+	struct vnrx_place p = vnrx_place_of(&gro->flows, pkt->data, lane);
+	struct vnrx_flow *f = vnrx_find(&gro->flows, &p);
 
 	if (f == NULL && lane->opens) {
 		f = open_flow(gro, pkt, &p, lane);
@@ -353,42 +197,37 @@ static VNRX_INLINE struct vnrx_flow *find_or_open(struct vnetrx_gro *gro, struct
 	return f;
 }
 
-static VNRX_INLINE bool is_of(const struct vnrx_flow *f, const struct vnetrx_pkt *pkt, const struct lane *lane)
-{
-	return same_key(pkt->data + lane->addrs, f->hdr + lane->addrs, lane->key_len);
-}
-
-/* Takes packets while their flows change: the place of the next one is looked for before this one is joined, so that neither
- * waits for the other. What is found is a guess that the join proves. *same: the flow of which the next packet seems to be
- * too, NULL = the end. */
+/* Takes packets while their flows change: the place of the next one is looked for before this one is joined, so that
+ * neither waits for the other. What is found is a guess that the join proves. *same: the flow of which the next packet
+ * seems to be too, NULL = the end. */
 static VNRX_INLINE unsigned run_mixed(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                      struct vnrx_flow **same, const struct lane *lane)
+                                      struct vnrx_flow **same, const struct vnrx_lane *lane)
 {
 	struct vnrx_flow *f, *next;
 	bool more;
 
 	*same = NULL;
-	prefetch(pkts, i, n);
-	if (VNRX_UNLIKELY(!plain(pkts[i], lane)))
+	vnrx_prefetch_ahead(pkts, i, n);
+	if (VNRX_UNLIKELY(!vnrx_plain(pkts[i], lane)))
 		return i;
-	f = guess(&gro->flows, pkts[i], lane);
+	f = vnrx_guess(&gro->flows, pkts[i], lane);
 	do {
 		bool opened = false;
 
 		next = NULL;
 		more = false;
 		if (VNRX_LIKELY(i + 1u < n)) {
-			prefetch(pkts, i + 1u, n);
-			more = plain(pkts[i + 1u], lane);
+			vnrx_prefetch_ahead(pkts, i + 1u, n);
+			more = vnrx_plain(pkts[i + 1u], lane);
 		}
 		if (VNRX_LIKELY(more))
-			next = guess(&gro->flows, pkts[i + 1u], lane);
+			next = vnrx_guess(&gro->flows, pkts[i + 1u], lane);
 		if (VNRX_UNLIKELY(f == NULL))
 			f = find_or_open(gro, pkts[i], lane, &opened);
 		if (VNRX_UNLIKELY(opened)) {
-			if (more && is_of(f, pkts[i + 1u], lane))
+			if (more && vnrx_is_of(f, pkts[i + 1u], lane))
 				next = f;
-		} else if (VNRX_UNLIKELY(f == NULL) || !is_of(f, pkts[i], lane) || !join(gro, f, pkts[i], lane)) {
+		} else if (VNRX_UNLIKELY(f == NULL) || !vnrx_is_of(f, pkts[i], lane) || !join(gro, f, pkts[i], lane)) {
 			return i;
 		}
 		i++;
@@ -401,41 +240,38 @@ static VNRX_INLINE unsigned run_mixed(struct vnetrx_gro *gro, struct vnetrx_pkt 
 	return i;
 }
 
-/* Takes packets of one flow; *other: the next one is of another. */
+/* Takes packets of *f, until one is of another flow; *f is NULL then when one takes the general way. */
 static VNRX_INLINE unsigned run_same(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                     struct vnrx_flow *f, const struct lane *lane, bool *other)
+                                     struct vnrx_flow **f, const struct vnrx_lane *lane)
 {
-	*other = false;
 	for (; i < n; i++) {
 		struct vnetrx_pkt *pkt = pkts[i];
+		bool is_plain;
 
-		prefetch(pkts, i, n);
-		if (VNRX_UNLIKELY(!plain(pkt, lane)))
+		vnrx_prefetch_ahead(pkts, i, n);
+		is_plain = vnrx_plain(pkt, lane);
+		if (VNRX_LIKELY(is_plain) && !vnrx_is_of(*f, pkt, lane))
 			break;
-		if (!is_of(f, pkt, lane)) {
-			*other = true;
+		if (VNRX_UNLIKELY(!is_plain) || !join(gro, *f, pkt, lane)) {
+			*f = NULL;
 			break;
 		}
-		if (!join(gro, f, pkt, lane))
-			break;
 	}
 	return i;
 }
 
 static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                const struct lane lane)
+                                const struct vnrx_lane lane)
 {
 	uint32_t held = gro->flows.held;
-	struct vnrx_flow *f = NULL;
+	struct vnrx_flow *f;
 	unsigned first = i;
-	bool other = true;
 
-	while (other && i < n) {
+	do {
 		i = run_mixed(gro, pkts, i, n, &f, &lane);
-		if (f == NULL)
-			break;
-		i = run_same(gro, pkts, i, n, f, &lane, &other);
-	}
+		if (f != NULL)
+			i = run_same(gro, pkts, i, n, &f, &lane);
+	} while (f != NULL && i < n);
 	gro->stats.joined += i - first - (gro->flows.held - held);
 	gro->stats.held_new += gro->flows.held - held;
 	return i;
@@ -444,10 +280,10 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 /* ---- the loops ---- */
 
 /* TCP without VLAN tags, which is worth a loop of its own. */
-static const struct lane ipv4_lane = {
+static const struct vnrx_lane ipv4_lane = {
 	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 54u, .index = 0u, .known = true, .opens = true,
 };
-static const struct lane ipv6_lane = {
+static const struct vnrx_lane ipv6_lane = {
 	.l3 = 14u, .l4 = 54u, .addrs = 22u, .key_len = 36u, .hdr_min = 74u, .index = 3u, .kind = VNRX_KIND_IPV6,
 	.known = true, .opens = true,
 };
@@ -457,7 +293,7 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
                           unsigned index)
 {
 	const struct vnrx_shape *s = &gro->shape[index];
-	struct lane lane = {
+	struct vnrx_lane lane = {
 		.l3 = s->l3,
 		.l4 = s->l4,
 		.addrs = s->l4 - 8u,
@@ -473,41 +309,6 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
 	return run(gro, pkts, i, n, lane);
 }
 
-/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP
- * fragments, and not to the port of a tunnel. */
-static bool plain_udp(const struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt)
-{
-	const uint8_t *data = pkt->data;
-	uint32_t l4 = VNRX_ETH_HDR + VNRX_IPV4_HDR, type, port;
-
-	if (pkt->frag_len < VNRX_ETH_HDR + VNRX_IPV6_HDR + VNRX_UDP_HDR)
-		return false;
-	type = vnrx_be16(data + VNRX_ETH_TYPE);
-	if (type == VNRX_TYPE_IPV6 && data[VNRX_ETH_HDR] / 16u == 6u &&
-	    data[VNRX_ETH_HDR + VNRX_IPV6_NEXT] == VNRX_PROTO_UDP &&
-	    vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV6_LEN) >= VNRX_UDP_HDR)
-		l4 = VNRX_ETH_HDR + VNRX_IPV6_HDR;
-	else if (type != VNRX_TYPE_IPV4 || data[VNRX_ETH_HDR] != 0x45u ||
-	         data[VNRX_ETH_HDR + VNRX_IPV4_PROTO] != VNRX_PROTO_UDP ||
-	         (vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_FRAG) & 0xbfffu) != 0u ||
-	         vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_LEN) < VNRX_IPV4_HDR + VNRX_UDP_HDR)
-		return false;
-	port = vnrx_be16(data + l4 + 2u);
-	return port != gro->tunnels.vxlan_port && port != gro->tunnels.gpe_port && port != gro->tunnels.geneve_port;
-}
-
-static unsigned run_udp(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                        struct vnetrx_pktq *q)
-{
-	for (; i < n; i++) {
-		prefetch(pkts, i, n);
-		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) != 0u || !plain_udp(gro, pkts[i]))
-			break;
-		vnrx_gro_pass(gro, pkts[i], gro->clock, VNRX_PASS_OFF, q);
-	}
-	return i;
-}
-
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q)
 {
@@ -517,7 +318,7 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 	case 3:
 		return run(gro, pkts, i, n, ipv6_lane);
 	case VNRX_SHAPE_UDP:
-		return run_udp(gro, pkts, i, n, q);
+		return vnrx_udp_run(gro, pkts, i, n, q);
 	default:
 		return run_shape(gro, pkts, i, n, shape);
 	}

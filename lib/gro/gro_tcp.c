@@ -33,7 +33,7 @@ enum vnrx_differ vnrx_tcp_differs(const struct vnrx_flow *f, const struct vnrx_s
 		return VNRX_DIFFER_SEQ;
 	if (vnrx_load32(held + VNRX_TCP_ACK) != vnrx_load32(l4 + VNRX_TCP_ACK))
 		return VNRX_DIFFER_ACK;
-	if (f->hdr_len != seg->d.payload || f->l4 != seg->d.l4) /* by the records: the held bytes may have changed since */
+	if (f->hdr_len != seg->d.payload || f->l4 != seg->d.l4) /* by the records: held bytes may have changed since */
 		return VNRX_DIFFER_OPTIONS;
 	if ((word & TCP_WORD_MASK) != 0u || vnrx_load16(held + TCP_URGENT) != vnrx_load16(l4 + TCP_URGENT))
 		return VNRX_DIFFER_FLAGS;
