@@ -30,6 +30,7 @@ struct vnrx_shape {
 	uint8_t  rsvd;
 	uint32_t refs;     /* held packets of this shape                                    */
 	uint8_t  mask[VNRX_HDR_MAX]; /* bits that must be equal on the short way            */
+	uint8_t  last[VNRX_HDR_MAX]; /* and of a segment that may be the last one: shorter, with PSH or FIN */
 };
 
 struct vnrx_gap;
@@ -110,6 +111,12 @@ bool vnrx_tcp_closes(const struct vnrx_seg *seg);
 /* May seg become the next segment of f, as far as the transport header says? */
 enum vnrx_differ vnrx_tcp_differs(const struct vnrx_flow *f, const struct vnrx_seg *seg);
 enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_seg *seg);
+
+/* ---- gro_last.c ---- */
+
+/* Joins a packet that continues a held one of the guessed shape and closes it (PSH, FIN, shorter than the first), if
+ * all else about it is plain. */
+bool vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, struct vnetrx_pktq *q);
 
 /* ---- finish.c ---- */
 

@@ -93,18 +93,6 @@ static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *
 	return vnrx_id_fits(held, l3) && (VNRX_LIKELY(over == 0u) || over == 0xffffu);
 }
 
-/* What the compare leaves open: does the transport header go on? */
-static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
-{
-	if (vnrx_lane_udp(lane)) {
-		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
-		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
-
-		return f->next_seq <= f->fast_max && (csum == 0u) == (held == 0u);
-	}
-	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq && f->next_seq - f->first_seq <= f->fast_max;
-}
-
 /* And the outer headers? A UDP tunnel with a checksum of its own takes the general way. */
 static VNRX_INLINE bool outer_continues(const struct vnrx_links *l, const uint8_t *data, const struct vnrx_lane *lane)
 {
@@ -166,7 +154,7 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	struct vnrx_links *l = &gro->flows.links[slot];
 
 	if (f->len != pkt->frag_len || f->shape != lane->index ||
-	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !l4_continues(f, data, lane))
+	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !vnrx_l4_continues(f, data, lane))
 		return false;
 	if (!vnrx_lane_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
@@ -261,16 +249,16 @@ static VNRX_INLINE unsigned run_same(struct vnetrx_gro *gro, struct vnetrx_pkt *
 }
 
 static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                const struct vnrx_lane lane)
+                                const struct vnrx_lane *lane)
 {
 	uint32_t held = gro->flows.held;
 	struct vnrx_flow *f;
 	unsigned first = i;
 
 	do {
-		i = run_mixed(gro, pkts, i, n, &f, &lane);
+		i = run_mixed(gro, pkts, i, n, &f, lane);
 		if (f != NULL)
-			i = run_same(gro, pkts, i, n, &f, &lane);
+			i = run_same(gro, pkts, i, n, &f, lane);
 	} while (f != NULL && i < n);
 	gro->stats.joined += i - first - (gro->flows.held - held);
 	gro->stats.held_new += gro->flows.held - held;
@@ -288,25 +276,13 @@ static const struct vnrx_lane ipv6_lane = {
 	.known = true, .opens = true,
 };
 
-/* Any other shape. The ports and the end of the address before them tell flows apart; the compare does the rest. */
+/* Any other shape. */
 static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
                           unsigned index)
 {
-	const struct vnrx_shape *s = &gro->shape[index];
-	struct vnrx_lane lane = {
-		.l3 = s->l3,
-		.l4 = s->l4,
-		.addrs = s->l4 - 8u,
-		.key_len = 12u,
-		.hdr_min = s->hdr_min,
-		.outer_l3 = s->outer_l3,
-		.outer_l4 = s->outer_l4,
-		.kind = s->kind,
-		.index = index,
-		.opens = index < VNRX_SHAPES_FIXED,
-	};
+	const struct vnrx_lane lane = vnrx_lane_of(gro, index);
 
-	return run(gro, pkts, i, n, lane);
+	return run(gro, pkts, i, n, &lane);
 }
 
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
@@ -314,9 +290,9 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 {
 	switch (shape) {
 	case 0:
-		return run(gro, pkts, i, n, ipv4_lane);
+		return run(gro, pkts, i, n, &ipv4_lane);
 	case 3:
-		return run(gro, pkts, i, n, ipv6_lane);
+		return run(gro, pkts, i, n, &ipv6_lane);
 	case VNRX_SHAPE_UDP:
 		return vnrx_udp_run(gro, pkts, i, n, q);
 	default:

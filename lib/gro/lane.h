@@ -40,6 +40,25 @@ static VNRX_INLINE bool vnrx_lane_outer_v4(const struct vnrx_lane *lane)
 	return vnrx_lane_tunnel(lane) && (lane->kind & VNRX_KIND_OUTER_IPV6) == 0u;
 }
 
+/* The lane of a shape. The ports and the end of the address before them tell flows apart; the compare does the rest. */
+static VNRX_INLINE struct vnrx_lane vnrx_lane_of(const struct vnetrx_gro *gro, unsigned index)
+{
+	const struct vnrx_shape *s = &gro->shape[index];
+
+	return (struct vnrx_lane){
+		.l3 = s->l3,
+		.l4 = s->l4,
+		.addrs = s->l4 - 8u,
+		.key_len = 12u,
+		.hdr_min = s->hdr_min,
+		.outer_l3 = s->outer_l3,
+		.outer_l4 = s->outer_l4,
+		.kind = s->kind,
+		.index = index,
+		.opens = index < VNRX_SHAPES_FIXED,
+	};
+}
+
 /* ---- is the packet of the common kind ---- */
 
 static VNRX_COLD bool vnrx_partial_here(const struct vnetrx_pkt *pkt, const struct vnrx_lane *lane)
@@ -119,6 +138,20 @@ static VNRX_INLINE struct vnrx_flow *vnrx_guess(const struct vnrx_flows *t, cons
 	struct vnrx_place p = vnrx_place_of(t, pkt->data, lane);
 
 	return vnrx_find(t, &p);
+}
+
+/* ---- does it go on ---- */
+
+/* What the compare leaves open: does the transport header go on? */
+static VNRX_INLINE bool vnrx_l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
+{
+	if (vnrx_lane_udp(lane)) {
+		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
+		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
+
+		return f->next_seq <= f->fast_max && (csum == 0u) == (held == 0u);
+	}
+	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq && f->next_seq - f->first_seq <= f->fast_max;
 }
 
 #endif

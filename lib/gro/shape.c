@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shapes: where everything lies in a header, and which of its bits must be equal on the short way. All must, but for
- * IPv4 ids and header checksums, TCP sequence numbers and the checksum of the innermost transport header.
+ * IPv4 ids and header checksums, TCP sequence numbers and the checksum of the innermost transport header; in the last
+ * segment of a packet also lengths, PSH and FIN.
  *
  * The first six are fixed. The others are taken up as packets come; one that no held packet has may be replaced. When
  * all are in use, packets of a further shape take the general way, which needs none.
@@ -11,6 +12,17 @@
 static void open_bytes(struct vnrx_shape *s, uint32_t off, uint32_t n)
 {
 	memset(s->mask + off, 0, n);
+}
+
+/* What else is open in the last segment. */
+static void open_last(struct vnrx_shape *s)
+{
+	memcpy(s->last, s->mask, sizeof(s->last));
+	memset(s->last + s->l3 + ((s->kind & VNRX_KIND_IPV6) != 0u ? VNRX_IPV6_LEN : VNRX_IPV4_LEN), 0, 2u);
+	if ((s->kind & VNRX_KIND_UDP) != 0u)
+		memset(s->last + s->l4 + VNRX_UDP_LEN, 0, 2u);
+	else
+		s->last[s->l4 + VNRX_TCP_FLAGS] = (uint8_t)~(VNRX_TCP_PSH | VNRX_TCP_FIN);
 }
 
 static void fill_mask(struct vnrx_shape *s)
@@ -30,6 +42,7 @@ static void fill_mask(struct vnrx_shape *s)
 		open_bytes(s, s->l4 + VNRX_TCP_SEQ, 4u);
 		open_bytes(s, s->l4 + VNRX_TCP_CSUM, 2u);
 	}
+	open_last(s);
 }
 
 void vnrx_shapes_init(struct vnetrx_gro *gro)
