@@ -104,7 +104,11 @@ static VNRX_INLINE bool is_outer_v4(const struct lane *lane)
 
 static VNRX_COLD bool partial_here(const struct vnetrx_pkt *pkt, const struct lane *lane)
 {
-	return pkt->csum_start == lane->l4 && pkt->csum_offset == (is_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM);
+	uint32_t off = is_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM;
+
+	if (pkt->csum_start != lane->l4 || pkt->csum_offset != off || pkt->frag_len <= lane->hdr_min)
+		return false;
+	return !is_udp(lane) || vnrx_load16(pkt->data + lane->l4 + off) != 0u; /* 0 would say that there is none */
 }
 
 static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *lane)
