@@ -4,8 +4,8 @@
  *
  * A repeat, or a piece of one, counts only if the core was the program's alone: the thread was not preempted, and a
  * loop of independent additions ran before and after it at no less than BENCH_QUIET of the best rate seen (a busy
- * sibling of the core halves it). Others are discarded, counted and tried again for a bounded time. Repeats should be short, about a
- * millisecond: long ones find no quiet moment on a busy machine.
+ * sibling of the core halves it). Others are discarded, counted and tried again for a bounded time. Repeats should be
+ * short, about a millisecond: long ones find no quiet moment on a busy machine.
  */
 #ifndef BENCH_H
 #define BENCH_H

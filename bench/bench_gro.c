@@ -4,8 +4,8 @@
  *
  * Bursts of 64 packets of 1448 bytes, checksum verified by the device. Window f1: everything is flushed after each
  * burst, f4: after every fourth. hot: chunks of 1024 buffers that were just written; cold: 32768 buffers in random
- * order, so that headers come from the last-level cache. Writing the headers and wrapping the packets is not timed. What
- * comes out is counted after each chunk.
+ * order, so that headers come from the last-level cache. Writing the headers and wrapping the packets is not timed.
+ * What comes out is counted after each chunk.
  *
  * Floors, on the same packets: F0 reads the first header line, F1 = F0 + a keyed hash and one 16-byte table slot,
  * F2 = F1 with the address from the descriptor, F3 = F2 + second header line, lengths and the chain link written.

@@ -109,14 +109,16 @@ static void protocol_rows(struct vs *vs, enum memory memory)
 	for (kind = 0; kind < TRAFFIC_KINDS; kind++) {
 		char name[64];
 
-		snprintf(name, sizeof(name), "%s trains of %s", memory_name(memory), traffic_kind_name((enum traffic_kind)kind));
+		snprintf(name, sizeof(name), "%s trains of %s", memory_name(memory),
+			 traffic_kind_name((enum traffic_kind)kind));
 		bench_text(vs->b, name);
 		bench_stat_cells(vs->b, &works[kind].stat);
 		bench_number(vs->b, gro_work_segs(works[kind].arg), 1);
 		bench_number(vs->b, vs_times(works, kind), 2);
 		bench_row_end(vs->b);
 		if (kind != TRAFFIC_TCP4)
-			limit_at_most(name, "times the ns of tcp4", vs_times(works, kind), 1.5, works[kind].ratio.quiet != 0u);
+			limit_at_most(name, "times the ns of tcp4", vs_times(works, kind), 1.5,
+				      works[kind].ratio.quiet != 0u);
 	}
 }
 

@@ -2,9 +2,9 @@
 /*
  * Floods, against a table of 64 places that is flushed at the end of a chunk only.
  *
- * Aimed: 48 flows that share one set of the table under one key. Under another key they must cost what random flows cost;
- * what they do under the key that they were made for stands beside it. One hash: a million flows, each packet of another
- * one, for all of which the device reports the same hash.
+ * Aimed: 48 flows that share one set of the table under one key. Under another key they must cost what random flows
+ * cost; what they do under the key that they were made for stands beside it. One hash: a million flows, each packet of
+ * another one, for all of which the device reports the same hash.
  */
 #include "vs_dpdk.h"
 

@@ -8,8 +8,8 @@
 struct bench;
 
 enum dpdk_mode {
-	DPDK_LIGHT, /* rte_gro_reassemble_burst() on each window: no state between calls, at most 128 packets          */
-	DPDK_HEAVY, /* rte_gro_reassemble() on each burst and rte_gro_timeout_flush() at each window's end             */
+	DPDK_LIGHT, /* rte_gro_reassemble_burst() on each window: no state between calls, at most 128 packets */
+	DPDK_HEAVY, /* rte_gro_reassemble() on each burst and rte_gro_timeout_flush() at each window's end */
 	DPDK_MODES
 };
 
@@ -19,10 +19,10 @@ struct dpdk_peer {
 	const struct gro_case *c;
 	enum dpdk_mode         mode;
 	bool                   caller;  /* the caller prefetches and parses; else lengths and types are there already */
-	void                  *table;   /* heavy mode                                                                  */
+	void *table; /* heavy mode                                                                  */
 	struct traffic         traffic;
-	uint64_t               pkts;    /* that went in                                                                */
-	uint64_t               out;     /* that came out                                                               */
+	uint64_t pkts; /* that went in                                                                */
+	uint64_t out; /* that came out                                                               */
 };
 
 /* Starts DPDK: without devices, files or telemetry, in huge pages if enough are free. */

@@ -43,7 +43,8 @@ int main(int argc, char **argv)
 	unsigned i;
 
 	if (argc < 6) {
-		fprintf(stderr, "usage: %s train44|rr|rand FLOWS WINDOW BURST tcp4|vlan|tcp6|vxlan|udp4 [PUSH_EVERY]\n", argv[0]);
+		fprintf(stderr, "usage: %s train44|rr|rand FLOWS WINDOW BURST tcp4|vlan|tcp6|vxlan|udp4 [PUSH_EVERY]\n",
+			argv[0]);
 		return 1;
 	}
 	c.pattern = (enum traffic_pattern)pick(argv[1], pattern_name, TRAFFIC_PATTERNS);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Instructions per packet of the GRO engine, counted by callgrind: receive and flush, nothing else. Exact, whatever else the
-# machine does.
+# Instructions per packet of the GRO engine, counted by callgrind: receive and flush, nothing else. Exact, whatever
+# else the machine does.
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
@@ -23,7 +23,10 @@ count()
 	awk -v case="$*" '
 		FNR == NR { if ($1 == "packets") { packets = $2; out = $4 } ; next }
 		$1 == "summary:" || $1 == "totals:" { total = $2 }
-		END { printf "%-32s %8.1f instructions per packet, %5.1f segments per packet out\n", case, total / packets, packets / out }
+		END {
+			printf "%-32s %8.1f instructions per packet, ", case, total / packets
+			printf "%5.1f segments per packet out\n", packets / out
+		}
 	' "$scratch/stdout" "$scratch/out"
 }
 
@@ -33,7 +36,8 @@ need valgrind || exit 1
 program=${GRO_COUNT:-build/release/bench/gro_count}
 if [ -z "${GRO_COUNT:-}" ]; then
 	need gcc meson ninja-build || exit 1
-	[ -f build/release/build.ninja ] || meson setup build/release --buildtype=release -Doptimization=2 >/dev/null || exit 1
+	[ -f build/release/build.ninja ] ||
+		meson setup build/release --buildtype=release -Doptimization=2 >/dev/null || exit 1
 	ninja -C build/release bench/gro_count >/dev/null || exit 1
 fi
 scratch=$(mktemp -d) || exit 1

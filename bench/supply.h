@@ -24,9 +24,10 @@
 struct bench;
 
 enum memory {
-	MEMORY_HOT,   /* chunks of 1024 buffers that were just written, for windows above 256 of 4096: second-level cache  */
-	MEMORY_COLD,  /* one chunk of 32768 buffers in random order: last-level cache                                      */
-	MEMORY_SMALL, /* cold, and the buffers and descriptors in pages of 4 KiB                                           */
+	MEMORY_HOT,  /* chunks of 1024 buffers that were just written, for windows above 256 of 4096: second-level cache
+		      */
+	MEMORY_COLD, /* one chunk of 32768 buffers in random order: last-level cache */
+	MEMORY_SMALL, /* cold, and the buffers and descriptors in pages of 4 KiB */
 	MEMORIES
 };
 
@@ -50,7 +51,7 @@ struct gro_case {
 	uint32_t             flows;
 	uint32_t             payload;
 	uint32_t             push_every; /* PSH on so many-th segments of a flow; 0 = on none */
-	uint32_t             window;     /* packets between two complete flushes; 0 = flushed at the end of a chunk only */
+	uint32_t window; /* packets between two complete flushes; 0 = flushed at the end of a chunk only */
 	uint32_t             burst;      /* packets given at once                    */
 	const uint32_t      *numbers;    /* of the flows; NULL = 0, 1, 2, ...        */
 };

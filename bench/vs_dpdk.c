@@ -2,10 +2,10 @@
 /*
  * GRO beside that of DPDK, ns per packet, in one process, in turns, on the same packets in the same buffers.
  *
- * W is the number of packets between two complete flushes; both engines flush at the same packets. DPDK is the cheaper of
- * its modes: light with bursts of W and, for every W, heavy with a table of W slots. Its descriptors come with packet type
- * and header lengths; our time includes reading the headers. Checksums are verified by the device. "cold" rows are given
- * twice: the second time DPDK's caller prefetches and parses, as one does whose device tells no lengths.
+ * W is the number of packets between two complete flushes; both engines flush at the same packets. DPDK is the cheaper
+ * of its modes: light with bursts of W and, for every W, heavy with a table of W slots. Its descriptors come with
+ * packet type and header lengths; our time includes reading the headers. Checksums are verified by the device. "cold"
+ * rows are given twice: the second time DPDK's caller prefetches and parses, as one does whose device tells no lengths.
  *
  * hot: chunks of 1024 buffers that were just written (4096 with W = 4096); cold: 32768 buffers in random order. Writing
  * headers and descriptors is not timed; what comes out is checked after each chunk.
@@ -32,7 +32,8 @@ void vs_name(const struct gro_case *c, char *name, unsigned size)
 		snprintf(more, sizeof(more), " %u B", c->payload);
 	else if (c->push_every != 0u)
 		snprintf(more, sizeof(more), " PSH/%u", c->push_every);
-	snprintf(name, size, "%s %s %u W%u%s", memory_name(c->memory), traffic_name(c->pattern), c->flows, c->window, more);
+	snprintf(name, size, "%s %s %u W%u%s", memory_name(c->memory), traffic_name(c->pattern), c->flows, c->window,
+		 more);
 }
 
 struct supply *vs_supply(struct vs *vs, const struct gro_case *c)
@@ -77,8 +78,9 @@ double vs_times(const struct bench_work *works, unsigned i)
 
 /* For people without what the name says already. */
 static const char *const all_cols[] = {
-	"row", "pattern", "flows", "window", "payload", "memory", "mode", "ns", "min", "spread %", "dpdk ns", "dpdk min",
-	"dpdk spread %", "ratio", "F3", "x F3", "segs/pkt", "dpdk segs/pkt", "quiet",
+	"row", "pattern", "flows",    "window",        "payload",  "memory",        "mode",
+	"ns",  "min",     "spread %", "dpdk ns",       "dpdk min", "dpdk spread %", "ratio",
+	"F3",  "x F3",    "segs/pkt", "dpdk segs/pkt", "quiet",
 };
 static const char *const short_cols[] = {
 	"ns per packet", "mode", "ns", "min", "spread %", "dpdk ns", "dpdk min", "dpdk spread %", "ratio", "F3", "x F3",
@@ -99,7 +101,8 @@ static void case_cells(struct bench *b, const struct gro_case *c, const char *mo
 
 	vs_name(c, name, sizeof(name));
 	bench_text(b, name);
-	snprintf(memory, sizeof(memory), "%s%s", memory_name(c->memory), caller ? ", caller parses and prefetches" : "");
+	snprintf(memory, sizeof(memory), "%s%s", memory_name(c->memory),
+		 caller ? ", caller parses and prefetches" : "");
 	if (b->json) {
 		bench_text(b, traffic_name(c->pattern));
 		bench_number(b, c->flows, 0);
@@ -174,7 +177,8 @@ static const struct goal *goal_of(const struct gro_case *c)
 {
 	unsigned i;
 
-	if (c->kind != TRAFFIC_TCP4 || c->payload != TRAFFIC_PAYLOAD || c->push_every != 0u || c->memory == MEMORY_SMALL)
+	if (c->kind != TRAFFIC_TCP4 || c->payload != TRAFFIC_PAYLOAD || c->push_every != 0u ||
+	    c->memory == MEMORY_SMALL)
 		return NULL;
 	for (i = 0; i < sizeof(goals) / sizeof(goals[0]); i++) {
 		const struct goal *g = &goals[i];

@@ -70,36 +70,6 @@ static VNRX_INLINE bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, co
 	}
 }
 
-/* The same for a length that is known at compile time, 16..112: straight-line code. */
-static VNRX_INLINE vnrx_vec vnrx_masked_step(const uint8_t *a, const uint8_t *b, const uint8_t *mask)
-{
-	vnrx_vec va, vb, vm;
-
-	memcpy(&va, a, sizeof(va));
-	memcpy(&vb, b, sizeof(vb));
-	memcpy(&vm, mask, sizeof(vm));
-	return (va ^ vb) & vm;
-}
-
-static VNRX_INLINE bool vnrx_masked_equal_known(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
-{
-	uint32_t last = len - 16u;
-	vnrx_vec differs = vnrx_masked_step(a + last, b + last, mask + last);
-
-	if (last > 0u)
-		differs |= vnrx_masked_step(a, b, mask);
-	if (last > 16u)
-		differs |= vnrx_masked_step(a + 16, b + 16, mask + 16);
-	if (last > 32u)
-		differs |= vnrx_masked_step(a + 32, b + 32, mask + 32);
-	if (last > 48u)
-		differs |= vnrx_masked_step(a + 48, b + 48, mask + 48);
-	if (last > 64u)
-		differs |= vnrx_masked_step(a + 64, b + 64, mask + 64);
-	if (last > 80u)
-		differs |= vnrx_masked_step(a + 80, b + 80, mask + 80);
-	return (differs[0] | differs[1]) == 0u;
-}
 #else
 static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
 {
@@ -120,10 +90,6 @@ static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const u
 	}
 }
 
-static inline bool vnrx_masked_equal_known(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
-{
-	return vnrx_masked_equal(a, b, mask, len);
-}
 #endif
 
 /*

@@ -107,6 +107,7 @@ static VNRX_INLINE uint64_t vnrx_load64(const void *p)
 #define VNRX_TCP_DOFF     12u
 #define VNRX_TCP_FLAGS    13u
 #define VNRX_TCP_CSUM     16u
+#define VNRX_TCP_URGENT   18u
 #define VNRX_TCP_TIMESTAMPS 12u /* bytes of options, with two of padding: what most segments carry */
 #define VNRX_TCP_FIN      0x01u
 #define VNRX_TCP_SYN      0x02u

@@ -9,9 +9,9 @@ usage()
 sh tests/captures.sh [DIR] [--no-install]
 
 Sends each capture in DIR (default: examples/captures) through vnetrx-replay, with --poll 0 and 64, each with
---flush-timeout 0 and 1000000, and checks from IN, OUT and META that nothing is lost, changed or out of order. Then,
-where DIR has them, how many packets certain captures must come to; captures of other kinds made here; and that the
-checker finds what is wrong.
+--flush-timeout 0 and 1000000, with UDP merged and with the adaptive timer, and checks from IN, OUT and META that
+nothing is lost, changed or out of order. Then, where DIR has them, how many packets certain captures must come to;
+captures of other kinds made here; and that the checker finds what is wrong.
 
 --no-install  fail instead of installing Debian packages
 
@@ -111,7 +111,8 @@ one_file()
 	figures=
 	bad=
 	note=
-	for options in '--poll 0' '--poll 0 --flush-timeout 1000000' '--poll 64' '--poll 64 --flush-timeout 1000000'; do
+	for options in '--poll 0' '--poll 0 --flush-timeout 1000000' '--poll 64' '--poll 64 --flush-timeout 1000000' \
+		'--poll 64 --udp-zero' '--poll 8 --udp-zero --adaptive'; do
 		# shellcheck disable=SC2086 # words
 		if through "$1" $options; then
 			figures="$figures$(printf ' %5d' "$out")"
@@ -155,8 +156,8 @@ made()
 }
 
 echo '                                             packets delivered'
-echo '                                             --poll 0    --poll 64'
-echo '      capture                             in       timer       timer'
+echo '                                             --poll 0    --poll 64    --udp-zero, poll'
+echo '      capture                             in       timer       timer    64  8 adapt'
 # shellcheck disable=SC2044 # names without blanks
 for file in $(find "$captures" -name '*.pcap' -o -name '*.pcap.gz' -o -name '*.pcapng' -o -name '*.pcapng.gz' |
 	LC_ALL=C sort); do

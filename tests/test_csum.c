@@ -77,7 +77,9 @@ static void sum_of_ones_is_ones(void **state)
 
 static void fold_of_any_word_is_its_sum(void **state)
 {
-	static const uint32_t edges[] = { 0, 1, 0xffff, 0x10000, 0x1fffe, 0xffff0000, 0xffffffff, 0x80008000, 0xfffe0001 };
+	static const uint32_t edges[] = {
+		0, 1, 0xffff, 0x10000, 0x1fffe, 0xffff0000, 0xffffffff, 0x80008000, 0xfffe0001
+	};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {

@@ -150,7 +150,9 @@ static void another_key_spreads_what_one_key_gathers(void **state)
 	flow_model_init(&b, 256, other);
 	for (uint32_t addr = 0; n < 256u; addr++) {
 		uint8_t hdr[64] = { 0 };
-		struct vnrx_dissect d = { .ip = { .l3 = 14, .version = 4 }, .l4 = 34, .proto = 6, .reach = VNRX_REACH_PORTS };
+		struct vnrx_dissect d = {
+			.ip = { .l3 = 14, .version = 4 }, .l4 = 34, .proto = 6, .reach = VNRX_REACH_PORTS
+		};
 		struct vnrx_hash h;
 
 		fr_put32(hdr + 26, addr);

@@ -224,8 +224,8 @@ static void tag_proto(struct frame *f)
 /* G37, G40, A2, A3, A7 and every other field that must agree */
 static void any_other_header_field_keeps_packets_apart(void **state)
 {
-	static change *const both[] = { ttl_63, tos_1, tos_16, window_other, ack_other, urg_other, smac_other, dmac_other,
-	                                tag };
+	static change *const both[] = { ttl_63,    tos_1,      tos_16,     window_other, ack_other,
+					urg_other, smac_other, dmac_other, tag };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(both) / sizeof(both[0]); i++) {

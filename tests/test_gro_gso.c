@@ -9,7 +9,8 @@
 #include "support/gro_rig.h"
 
 /* A packet merged by the device, of f's flow; moves f on. */
-static struct vnetrx_pkt *merged(struct gro_rig *rig, struct frame *f, uint32_t payload, unsigned gso_size, unsigned type)
+static struct vnetrx_pkt *merged(struct gro_rig *rig, struct frame *f, uint32_t payload, unsigned gso_size,
+				 unsigned type)
 {
 	struct vnetrx_pkt *pkt;
 	uint32_t kept = f->payload_len;

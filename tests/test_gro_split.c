@@ -49,7 +49,8 @@ static void put(struct gro_rig *rig, struct layout *l, size_t split, size_t spli
 	struct vnetrx_pkt *pkt = gro_rig_made(rig, &l->f, split, flags);
 
 	if (split2 > 0u && pkt->chain != NULL && split2 < pkt->chain->frag_len) { /* once more */
-		struct vnetrx_pkt *rest = gro_rig_pkt(rig, pkt->chain->data + split2, pkt->chain->frag_len - split2, 0, 0);
+		struct vnetrx_pkt *rest =
+			gro_rig_pkt(rig, pkt->chain->data + split2, pkt->chain->frag_len - split2, 0, 0);
 
 		pkt->chain->frag_len = (uint32_t)split2;
 		pkt->chain->chain = rest;
@@ -65,7 +66,8 @@ static void put(struct gro_rig *rig, struct layout *l, size_t split, size_t spli
 static size_t merge(struct layout *l, const size_t *split, size_t split2, uint32_t flags, uint8_t *bytes,
                     struct vnetrx_pkt *head)
 {
-	struct vnetrx_gro_config cfg = { .protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL, .flags = flags };
+	struct vnetrx_gro_config cfg = { .protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL,
+					 .flags = flags };
 	struct gro_rig *rig = gro_rig_new(&cfg);
 	size_t len;
 

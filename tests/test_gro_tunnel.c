@@ -29,7 +29,8 @@ static void inner_init(struct inner *in, unsigned kind, bool outer6, bool inner6
 
 static struct gro_rig *rig_new(uint32_t flags)
 {
-	struct vnetrx_gro_config cfg = { .protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL, .flags = flags };
+	struct vnetrx_gro_config cfg = { .protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL,
+					 .flags = flags };
 
 	return gro_rig_new(&cfg);
 }
@@ -78,7 +79,8 @@ static void train_in(unsigned kind, unsigned how, uint32_t flags)
 	gro_rig_free(rig);
 }
 
-/* all kinds over and around both IP versions, with Ethernet inside or not, keys, options, checksums of their own, TCP and UDP */
+/* all kinds over and around both IP versions, with Ethernet inside or not, keys, options, checksums of their own, TCP
+ * and UDP */
 static void what_is_in_a_tunnel_joins(void **state)
 {
 	(void)state;
@@ -436,9 +438,12 @@ static void tunnel_headers_that_are_not_understood_pass(void **state)
 		unsigned kind;
 		change  *how;
 	} cases[] = {
-		{ FR_VXLAN, no_vni_flag },   { FR_VXLAN, arp },          { FR_VXLAN, three_tags },     { FR_VXLAN, pppoe_inside },
-		{ FR_GPE, no_protocol },     { FR_GPE, gpe_version },    { FR_GPE, gpe_oam },          { FR_GPE, other_content },
-		{ FR_GENEVE, geneve_version }, { FR_GENEVE, geneve_oam }, { FR_GENEVE, other_content },
+		{ FR_VXLAN, no_vni_flag },     { FR_VXLAN, arp },
+		{ FR_VXLAN, three_tags },      { FR_VXLAN, pppoe_inside },
+		{ FR_GPE, no_protocol },       { FR_GPE, gpe_version },
+		{ FR_GPE, gpe_oam },           { FR_GPE, other_content },
+		{ FR_GENEVE, geneve_version }, { FR_GENEVE, geneve_oam },
+		{ FR_GENEVE, other_content },
 	};
 
 	(void)state;

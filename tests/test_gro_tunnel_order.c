@@ -21,8 +21,8 @@ static void inner_init(struct inner *in, unsigned kind)
 	in->f.tunnel = &in->t;
 }
 
-/* Held: a flow in the tunnel, another inner pair in it, a plain flow between the tunnel's ends, and the same inner flow in
- * a tunnel between others; told apart by their sizes: 100, 110, 120, 130. */
+/* Held: a flow in the tunnel, another inner pair in it, a plain flow between the tunnel's ends, and the same inner flow
+ * in a tunnel between others; told apart by their sizes: 100, 110, 120, 130. */
 static void hold_four(struct gro_rig *rig, unsigned kind)
 {
 	struct inner in;

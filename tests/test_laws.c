@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random traffic through a whole queue, under everything that a host and a device may rightly do: any buffer length, host
- * full for a while, packets kept and freed late or on another thread, pages running out and coming back.
+ * Random traffic through a whole queue, under everything that a host and a device may rightly do: any buffer length,
+ * host full for a while, packets kept and freed late or on another thread, pages running out and coming back.
  *
  * Laws 1 and 2 on every packet, law 4 at the end of each round: nothing is lost, and every page comes back.
  */
@@ -130,7 +130,7 @@ static void configure(struct round *r, struct vnetrx_rxq_config *cfg, struct sof
 	cfg->flags = (rng_once_in(rng, 4) ? VNETRX_RXQ_NO_COALESCE : 0u) |
 	             (rng_once_in(rng, 3) ? VNETRX_RXQ_REMOTE_FREE : 0u) |
 	             (rng_once_in(rng, 8) ? VNETRX_RXQ_GRO_OFF : 0u);
-	cfg->gro_flows = 1u + rng_below(rng, 64);
+	cfg->gro_flows = 1u + rng_below(rng, rng_once_in(rng, 2) ? 300 : 30);
 	cfg->gro_segs_max = 2u + rng_below(rng, 40);
 	cfg->gro_flags = rng_once_in(rng, 2) ? VNETRX_GRO_CSUM_BYTES : 0u;
 	cfg->gro_timeout_ns = rng_once_in(rng, 2) ? 0u : rng_below(rng, 4000);
@@ -153,7 +153,7 @@ static void run_round(struct round *r, uint64_t seed)
 	assert_non_null(r->bytes);
 	stream_init(r->stream, seed, 1, 0, 1);
 	r->rng = r->stream->rng;
-	stream_init(r->stream, seed, 1u + rng_below(&r->rng, 60), 2u + rng_below(&r->rng, 60),
+	stream_init(r->stream, seed, 1u + rng_below(&r->rng, rng_once_in(&r->rng, 2) ? 250 : 30), 2u + rng_below(&r->rng, 60),
 	            rng_once_in(&r->rng, 2) ? 60 : 1448);
 	r->trouble = rng_once_in(&r->rng, 3) ? 0u : 5u + rng_below(&r->rng, 100);
 	configure(r, &cfg, &dev);

@@ -2,9 +2,9 @@
 /*
  * The engine against the oracle, on random streams.
  *
- * Two engines get the same packets: one of them one by one, compared with the model after each call (which packets left,
- * of which segments, why; what is held; the next deadline) and checked by laws 1 and 2; the other in batches, which must
- * hand out just what the first did.
+ * Two engines get the same packets: one of them one by one, compared with the model after each call (which packets
+ * left, of which segments, why; what is held; the next deadline) and checked by laws 1 and 2; the other in batches,
+ * which must hand out just what the first did.
  *
  * The model knows no table. Where a place in it decides (a set overflows, two address pairs share a bucket), the engine
  * may let go of a packet early; the model then follows, when the law allows it.
@@ -102,10 +102,12 @@ static void compare(struct run *r, unsigned from)
 		qsort(sorted, r->nleft - from, sizeof(*sorted), by_first);
 	for (unsigned i = 0; i < n || i < r->nleft - from; i++) {
 		if (i >= n || i >= r->nleft - from || want[i].members[0] != sorted[i].members[0])
-			fail_msg("after packet %u: model lets %u packets go, the engine %u", r->n - 1u, n, r->nleft - from);
-		if (want[i].n != sorted[i].n || memcmp(want[i].members, sorted[i].members, want[i].n * sizeof(unsigned)) != 0)
-			fail_msg("packet %u has %u segments in the model, %u in the engine", want[i].members[0], want[i].n,
-			         sorted[i].n);
+			fail_msg("after packet %u: model lets %u packets go, the engine %u", r->n - 1u, n,
+				 r->nleft - from);
+		if (want[i].n != sorted[i].n ||
+		    memcmp(want[i].members, sorted[i].members, want[i].n * sizeof(unsigned)) != 0)
+			fail_msg("packet %u has %u segments in the model, %u in the engine", want[i].members[0],
+				 want[i].n, sorted[i].n);
 		if ((unsigned)want[i].reason != sorted[i].reason)
 			fail_msg("packet %u left for %s in the model, for %s in the engine", want[i].members[0],
 			         reason_name(want[i].reason), reason_name(sorted[i].reason));

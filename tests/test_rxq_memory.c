@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What fails, fails at every call once: each op, the n-th time, for every n. And memory that runs out and comes back. */
+/* What fails, fails at every call once: each op, the n-th time, for every n. And memory that runs out and comes back.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static void recover(struct rxq_rig *rig)
 	rxq_rig_drain(rig);
 	assert_int_equal(vnetrx_rxq_state(rig->rxq), VNETRX_RXQ_RUNNING);
 	assert_true(rxq_rig_stats(rig).pool.bufs_lent == rig->cfg.ring_size);
+	assert_int_equal(softdev_room(rig->dev), rig->cfg.ring_size);
 }
 
 /* Lets call n of an op fail, for n = 1, 2, ... until there are no more; the call still takes `most`. */
@@ -145,8 +147,12 @@ static void free_wakes_a_queue_whose_memory_is_all_at_the_host(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2u; i++) {
-		struct vnetrx_rxq_config cfg = { .ring_size = 32, .frame_len_max = 9000, .run_size = 8192, .runs_max = 12,
-			                         .copy_len_max = 0xffff, .flags = flags[i] };
+		struct vnetrx_rxq_config cfg = { .ring_size = 32,
+						 .frame_len_max = 9000,
+						 .run_size = 8192,
+						 .runs_max = 12,
+						 .copy_len_max = 0xffff,
+						 .flags = flags[i] };
 		struct rxq_rig rig;
 		struct frame f;
 
@@ -227,7 +233,9 @@ static void large_packet_over_small_buffers_has_few_fragments(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2u; i++) {
-		struct vnetrx_rxq_config cfg = { .ring_size = 256, .buf_len_min = 1536, .buf_len_max = 1536, .flags = flags[i] };
+		struct vnetrx_rxq_config cfg = {
+			.ring_size = 256, .buf_len_min = 1536, .buf_len_max = 1536, .flags = flags[i]
+		};
 		struct rxq_rig rig;
 		struct frame f;
 

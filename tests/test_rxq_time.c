@@ -62,7 +62,9 @@ static void dropped_packets_count_against_the_budget(void **state)
 
 static void packet_of_many_buffers_counts_once(void **state)
 {
-	struct vnetrx_rxq_config cfg = { .ring_size = 128, .frame_len_max = 9100, .buf_len_min = 128, .buf_len_max = 128 };
+	struct vnetrx_rxq_config cfg = {
+		.ring_size = 128, .frame_len_max = 9100, .buf_len_min = 128, .buf_len_max = 128
+	};
 	struct rxq_rig rig;
 	struct frame f;
 
@@ -218,6 +220,30 @@ static void stalled_queue_leaves_packets_in_the_ring(void **state)
 	rxq_rig_close(&rig);
 }
 
+/* more than are offered at once */
+static void packets_that_the_host_refuses_keep_their_order(void **state)
+{
+	struct vnetrx_rxq_config cfg = { .ring_size = 256, .gro_flows = 200 };
+	struct rxq_rig rig;
+	struct frame f;
+
+	(void)state;
+	open_filled(&rig, &cfg, &f);
+	for (unsigned flow = 0; flow < 150u; flow++) {
+		frame_init(&f, flow);
+		assert_true(rxq_rig_next(&rig, &f));
+	}
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 1000, 0), 150);
+	frame_init(&f, 0);
+	f.frag_off = 1; /* pushes all of them out: it must come last */
+	f.df = false;
+	assert_true(rxq_rig_next(&rig, &f));
+	rig.host.limited = true;
+	for (rig.host.take_max = 0; rig.host.pkts < 151u; rig.host.take_max = 7)
+		(void)vnetrx_rxq_poll(rig.rxq, 64, 0);
+	rxq_rig_close(&rig);
+}
+
 /* ---- counters from another thread ---- */
 
 struct watch {
@@ -282,6 +308,7 @@ int main(void)
 		cmocka_unit_test(late_expire_does_not_split_a_train),
 		cmocka_unit_test(time_that_steps_back_does_no_harm),
 		cmocka_unit_test(stalled_queue_leaves_packets_in_the_ring),
+		cmocka_unit_test(packets_that_the_host_refuses_keep_their_order),
 		cmocka_unit_test(counters_read_by_another_thread_fit_together),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Merged packets behind an encoded header, written into a TAP of a network namespace of our own: the kernel's sockets on
- * its other side must read what was in their segments. Skipped where such a namespace or TAP cannot be had.
+ * Merged packets behind an encoded header, written into a TAP of a network namespace of our own: the kernel's sockets
+ * on its other side must read what was in their segments. Skipped where such a namespace or TAP cannot be had.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -33,7 +33,8 @@
 #define WAIT_MS  5000
 #define SEGS     5u
 #define SEG_LEN  1000u
-#define ACCEPTED (VNETRX_VIRTIO_CSUM | VNETRX_VIRTIO_TSO4 | VNETRX_VIRTIO_TSO6 | VNETRX_VIRTIO_USO4 | VNETRX_VIRTIO_USO6)
+#define ACCEPTED (VNETRX_VIRTIO_CSUM | VNETRX_VIRTIO_TSO4 | VNETRX_VIRTIO_TSO6 | VNETRX_VIRTIO_USO4 | \
+                  VNETRX_VIRTIO_USO6)
 
 static int tap = -1;
 
@@ -78,7 +79,8 @@ static bool interface_up(struct ifreq ifr)
 	ifr.ifr_hwaddr.sa_family = ARPHRD_ETHER;
 	memcpy(ifr.ifr_hwaddr.sa_data, mac, 6);
 	done = done && ioctl(sock, SIOCSIFHWADDR, &ifr) == 0;
-	done = done && add_ipv4(sock, ifr, "10.0.0.2", SIOCSIFADDR) && add_ipv4(sock, ifr, "255.255.255.0", SIOCSIFNETMASK);
+	done = done && add_ipv4(sock, ifr, "10.0.0.2", SIOCSIFADDR) &&
+	       add_ipv4(sock, ifr, "255.255.255.0", SIOCSIFNETMASK);
 	ifr.ifr_flags = IFF_UP | IFF_NOARP;
 	done = done && ioctl(sock, SIOCSIFFLAGS, &ifr) == 0 && add_ipv6(ifr.ifr_name);
 	if (sock >= 0)
@@ -183,23 +185,33 @@ static void write_merged(struct frame *f)
 	free(mem);
 }
 
-/* The sequence number of the SYN-ACK that answers us. */
-static uint32_t read_syn_ack(bool v6)
+/* Sends a SYN, again when nothing answers: a new address is not in use at once. Returns the sequence number of the
+ * SYN-ACK. */
+static uint32_t connect_to(const struct frame *syn)
 {
 	uint8_t bytes[2048];
+	bool v6 = syn->v6;
 	size_t l3 = HDR_LEN + 14u, l4 = l3 + (v6 ? 40u : 20u);
 	struct pollfd ready = { .fd = tap, .events = POLLIN };
+	unsigned tries = 0;
 
-	while (poll(&ready, 1, WAIT_MS) == 1) {
-		ssize_t n = read(tap, bytes, sizeof(bytes));
+	write_frame(syn);
+	for (;;) {
+		ssize_t n;
+
+		if (poll(&ready, 1, WAIT_MS / 10) != 1) {
+			if (++tries == 40u)
+				fail_msg("no SYN-ACK");
+			write_frame(syn);
+			continue;
+		}
+		n = read(tap, bytes, sizeof(bytes));
 
 		assert_true(n > 0);
 		if ((size_t)n >= l4 + 20u && fr_get16(bytes + l3 - 2u) == (v6 ? 0x86ddu : 0x0800u) &&
 		    bytes[l3 + (v6 ? 6u : 9u)] == FR_TCP && (bytes[l4 + 13u] & (FR_SYN | FR_ACK)) == (FR_SYN | FR_ACK))
 			return fr_get32(bytes + l4 + 4u);
 	}
-	fail_msg("no SYN-ACK");
-	return 0;
 }
 
 static void check_payload(const uint8_t *bytes, size_t len, uint32_t seq)
@@ -232,9 +244,8 @@ static void tcp(bool v6)
 	assert_int_equal(listen(listener, 1), 0);
 	f.flags = FR_SYN;
 	f.payload_len = 0;
-	write_frame(&f);
+	f.ack = connect_to(&f) + 1u;
 	f.seq++;
-	f.ack = read_syn_ack(v6) + 1u;
 	f.flags = FR_ACK;
 	write_frame(&f);
 	sock = accept(listener, NULL, NULL);

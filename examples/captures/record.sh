@@ -57,7 +57,8 @@ record()
 {
 	name=$1 count=$2
 	shift 2
-	ip netns exec vnrx-b tcpdump -i vb -Q in -s 0 -c "$count" -B 32768 --time-stamp-precision=nano -w "$tmp/$name.pcap" tcp or udp \
+	ip netns exec vnrx-b tcpdump -i vb -Q in -s 0 -c "$count" -B 32768 --time-stamp-precision=nano \
+		-w "$tmp/$name.pcap" tcp or udp \
 		2>"$tmp/log" &
 	dump=$!
 	sleep 1

@@ -3,7 +3,8 @@
  * Capture files in and out, as Ethernet frames with nanosecond times.
  *
  * Read: pcap and pcapng, plain or gzip, by libpcap and zlib. Ethernet as it is, without a frame check sequence; raw IP
- * and Linux cooked (v1, v2) get an Ethernet header. Written: pcap, nanoseconds, snaplen 262144, little-endian on every machine.
+ * and Linux cooked (v1, v2) get an Ethernet header. Written: pcap, nanoseconds, snaplen 262144, little-endian on every
+ * machine.
  */
 #ifndef EXAMPLES_PCAP_H
 #define EXAMPLES_PCAP_H

@@ -17,28 +17,28 @@ struct heap_host {
 	/* what to do with packets */
 	void (*show)(void *arg, struct vnetrx_pkt *const *pkts, unsigned n); /* sees taken packets; NULL = none    */
 	void    *arg;
-	bool     keep;        /* taken packets stay in `kept` until heap_release(); else they are freed at once        */
-	bool     limited;     /* deliver takes only take_max packets a call                                            */
-	unsigned take_max;    /* with limited; 0 = nothing                                                             */
+	bool keep;         /* taken packets stay in `kept` until heap_release(); else they are freed at once        */
+	bool limited;      /* deliver takes only take_max packets a call                                            */
+	unsigned take_max; /* with limited; 0 = nothing                                                             */
 
 	/* when page_alloc fails; calls are counted from 1 */
-	uint64_t fail_at;     /* this call; 0 = none                                                                   */
-	uint64_t fail_from;   /* this call and all later ones; 0 = none                                                */
+	uint64_t fail_at;   /* this call; 0 = none                                                                   */
+	uint64_t fail_from; /* this call and all later ones; 0 = none                                                */
 
 	/* what happened */
-	uint64_t allocs;      /* calls of page_alloc                                                                   */
-	uint64_t alloc_fails; /* of these, failed                                                                      */
-	uint64_t pages_out;   /* pages not given back yet: 0 after fini, or the queue leaks                            */
+	uint64_t allocs; /* calls of page_alloc                                                                   */
+	uint64_t alloc_fails; /* of these, failed */
+	uint64_t pages_out; /* pages not given back yet: 0 after fini, or the queue leaks                            */
 	uint64_t bytes_out;
-	uint64_t offers;      /* calls of deliver                                                                      */
-	uint64_t pkts;        /* packets taken                                                                         */
+	uint64_t offers; /* calls of deliver                                                                      */
+	uint64_t pkts; /* packets taken                                                                         */
 	uint64_t segs;
 	uint64_t bytes;
 	uint64_t frags;
 	uint64_t truesize;
-	uint64_t timer_sets;  /* calls of timer_set                                                                    */
-	vnetrx_ns deadline;   /* its last argument; meaningful when timer_sets is not 0                                */
-	atomic_uint wakes;    /* calls of wake, from any thread                                                        */
+	uint64_t timer_sets; /* calls of timer_set                                                                    */
+	vnetrx_ns deadline; /* its last argument; meaningful when timer_sets is not 0                                */
+	atomic_uint wakes; /* calls of wake, from any thread                                                        */
 	struct vnetrx_pktq kept;
 };
 

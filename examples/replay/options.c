@@ -13,7 +13,8 @@
 #define BUF_LOW 128u
 #define BUF_TOP 32768u
 
-enum { OPT_POLL = 256, OPT_TIMEOUT, OPT_HOLD, OPT_BUF, OPT_RING, OPT_FLOWS, OPT_SEED, OPT_RFC6864, OPT_NO_GRO,
+enum { OPT_POLL = 256, OPT_TIMEOUT, OPT_HOLD, OPT_BUF, OPT_RING, OPT_FLOWS, OPT_SEED, OPT_UDP, OPT_UDP_ZERO,
+       OPT_ADAPTIVE, OPT_RFC6864, OPT_NO_GRO,
        OPT_NO_COALESCE, OPT_TRUST, OPT_META, OPT_STATS, OPT_JSON, OPT_HELP, OPT_VERSION };
 
 static const struct option longs[] = {
@@ -24,6 +25,9 @@ static const struct option longs[] = {
 	{ "ring", required_argument, NULL, OPT_RING },
 	{ "flows", required_argument, NULL, OPT_FLOWS },
 	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "udp", no_argument, NULL, OPT_UDP },
+	{ "udp-zero", no_argument, NULL, OPT_UDP_ZERO },
+	{ "adaptive", no_argument, NULL, OPT_ADAPTIVE },
 	{ "rfc6864", no_argument, NULL, OPT_RFC6864 },
 	{ "no-gro", no_argument, NULL, OPT_NO_GRO },
 	{ "no-coalesce", no_argument, NULL, OPT_NO_COALESCE },
@@ -48,11 +52,15 @@ static const char usage[] =
 	"  --ring N            buffers kept posted (256)\n"
 	"  --flows N           packets that GRO holds at once (64)\n"
 	"  --seed N            key of the flow hash (1)\n"
+	"  --adaptive          each flow waits for a few of its own gaps; the timeout is not used\n"
+	"  --udp               UDP datagrams of one size are joined too\n"
+	"  --udp-zero          and those over IPv4 without a checksum; implies --udp\n"
 	"  --rfc6864           ids of IPv4 datagrams with DF carry no meaning\n"
 	"  --no-gro            packets are not joined\n"
 	"  --no-coalesce       neighbouring buffers stay fragments of their own\n"
 	"  --trust-csum        checksums count as verified by the device (captures taken above offloads)\n"
-	"  --meta FILE         one JSON line about each delivered packet\n"
+	"  --meta FILE         one JSON line about each delivered packet; \"id\": how IPv4 ids go on in a merged one,\n"
+	"                      fixed or rising, null for IPv6, of each IP level, the outer one first\n"
 	"  --stats, --json     all counters on standard output, as a table or as one JSON object\n"
 	"\n"
 	"Exit: 0; 1 usage; 2 bad input (what was read before is written); 3 output failed.\n";
@@ -133,6 +141,16 @@ static bool valued(struct replay_options *opts, int option, const char *arg)
 static bool flag(struct replay_options *opts, int option)
 {
 	switch (option) {
+	case OPT_UDP:
+		opts->udp = true;
+		return true;
+	case OPT_UDP_ZERO:
+		opts->udp = true;
+		opts->udp_zero = true;
+		return true;
+	case OPT_ADAPTIVE:
+		opts->adaptive = true;
+		return true;
 	case OPT_RFC6864:
 		opts->rfc6864 = true;
 		return true;

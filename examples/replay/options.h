@@ -18,6 +18,9 @@ struct replay_options {
 	uint64_t  seed;
 	vnetrx_ns flush_timeout;
 	vnetrx_ns hold_max;    /* 0 = the library's default                            */
+	bool      udp;
+	bool      udp_zero;
+	bool      adaptive;
 	bool      rfc6864;
 	bool      no_gro;
 	bool      no_coalesce;

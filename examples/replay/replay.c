@@ -116,6 +116,12 @@ static struct vnetrx_rxq_config queue_config(struct replay *r)
 		cfg.flags |= VNETRX_RXQ_GRO_OFF;
 	if (opts->no_coalesce)
 		cfg.flags |= VNETRX_RXQ_NO_COALESCE;
+	if (opts->udp)
+		cfg.gro_protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL;
+	if (opts->udp_zero)
+		cfg.gro_flags |= VNETRX_GRO_UDP_ZERO;
+	if (opts->adaptive)
+		cfg.gro_flags |= VNETRX_GRO_ADAPTIVE;
 	if (opts->rfc6864)
 		cfg.gro_flags |= VNETRX_GRO_RFC6864;
 	return cfg;

@@ -138,7 +138,8 @@ static bool measure_rows(const struct capture *caps, unsigned n, const struct se
 
 static void footnote(const struct settings *set)
 {
-	printf("A poll takes what arrived within %" PRIu64 " us. Truesize: memory a packet keeps from use. ns: in the queue and "
+	printf("A poll takes what arrived within %" PRIu64
+	       " us. Truesize: memory a packet keeps from use. ns: in the queue and "
 	       "its host,\nfor each packet from the device, frames hot in cache; median of %u runs.\n",
 	       set->irq_ns / 1000u, set->repeats);
 }
@@ -189,8 +190,8 @@ int main(int argc, char **argv)
 			code = 3;
 		n++;
 	}
-	snprintf(title, sizeof(title), "%" PRIu64 " packets, %.1f MB, from %u capture%s", packets, (double)bytes / 1e6, n,
-	         n == 1u ? "" : "s");
+	snprintf(title, sizeof(title), "%" PRIu64 " packets, %.1f MB, from %u capture%s", packets, (double)bytes / 1e6,
+		 n, n == 1u ? "" : "s");
 	if (code == 0 && !table(title, caps, n, &opts))
 		code = 3;
 	if (code == 0 && !opts.json)

@@ -6,8 +6,8 @@
  *   len  = align_up(hdr_len + clamp(avg, floor, ceiling))
  *
  * Weight 1/64 as in Linux virtio_net. The fraction is ours: without it a constant stream of 1514 settles at 1451. So is
- * the limit of the average: packets of 64 KiB raise it to the longest buffer within a few, as there, but it is not carried
- * far above, where 177 small packets would be needed to forget them; about 70 are.
+ * the limit of the average: packets of 64 KiB raise it to the longest buffer within a few, as there, but it is not
+ * carried far above, where 177 small packets would be needed to forget them; about 70 are.
  */
 #ifndef VNETRX_SIZER_H
 #define VNETRX_SIZER_H

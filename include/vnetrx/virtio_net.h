@@ -12,7 +12,7 @@
 #ifndef VNETRX_VIRTIO_NET_H
 #define VNETRX_VIRTIO_NET_H
 
-#include "pkt.h"
+#include "ops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,9 +43,9 @@ VNETRX_MUST_USE int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint
 
 /* Writes the header, hdr_len bytes (10, 12, 20, 24 or 32), of a packet that is handed on in one buffer. The packet
  * stays as it is. VNETRX_ERR_CANNOT, and hdr untouched, when the header cannot say it: what `features` does not accept;
- * merged with CWR, with fixed IPv4 ids, in PPPoE, in a tunnel other than UDP or with a checksum of its own, over 64 KiB,
- * or with a checksum that is complete (VNETRX_GRO_CSUM_BYTES) or none; segments of unknown size; a tag that the device
- * took off. With all features accepted, nothing that VNETRX_GRO_PROFILE_VIRTIO merges is refused. */
+ * merged with CWR, with fixed IPv4 ids, in PPPoE, in a tunnel other than UDP or with a checksum of its own, over
+ * 64 KiB, or with a checksum that is complete (VNETRX_GRO_CSUM_BYTES) or none; segments of unknown size; a tag that the
+ * device took off. With all features accepted, nothing that VNETRX_GRO_PROFILE_VIRTIO merges is refused. */
 VNETRX_MUST_USE int vnetrx_virtio_net_encode(const struct vnetrx_pkt *pkt, uint32_t features, void *hdr,
                                              size_t hdr_len);
 

@@ -181,7 +181,8 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
 }
 
 /* What follows the first network header. A tunnel whose inside is known to be no IP is a packet of the outer flow; of
- * one whose inside is not at hand only the addresses are known, so that nothing in tunnels between them is overtaken. */
+ * one whose inside is not at hand only the addresses are known, so that nothing in tunnels between them is overtaken.
+ */
 static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
 {
 	struct vnrx_frame frame = *whole;

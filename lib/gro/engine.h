@@ -98,12 +98,6 @@ enum vnrx_differ vnrx_layers_differs(const struct vnetrx_gro *gro, uint32_t slot
 /* seg was joined: the ids go on. */
 void vnrx_layers_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_seg *seg);
 
-/* Lengths and header checksums of a packet with `payload` bytes behind all headers. */
-void vnrx_layers_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
-
-/* The checksum at csum_off behind the transport header, and what the host is told about it; after all lengths. */
-void vnrx_layers_csum(struct vnetrx_gro *gro, uint32_t slot, uint32_t l4_len, uint32_t csum_off);
-
 /* ---- the transport protocols: gro_tcp.c, gro_udp.c ---- */
 
 /* May this packet be held or joined, as far as its own header says? VNRX_PASS_NOT = yes. */
@@ -117,9 +111,14 @@ bool vnrx_tcp_closes(const struct vnrx_seg *seg);
 enum vnrx_differ vnrx_tcp_differs(const struct vnrx_flow *f, const struct vnrx_seg *seg);
 enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_seg *seg);
 
-/* Writes the transport header of a packet of more than one segment. */
-void vnrx_tcp_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
-void vnrx_udp_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
+/* ---- finish.c ---- */
+
+/* Writes all headers of a packet of more than one segment, with `payload` bytes behind them. */
+void vnrx_headers_finish(const struct vnetrx_gro *gro, uint32_t slot, uint32_t payload);
+
+/* While UDP is not merged: plain UDP packets from pkts[i] on pass; returns the index of the first that is not one. */
+unsigned vnrx_udp_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                      struct vnetrx_pktq *q);
 
 /* ---- shape.c ---- */
 
@@ -135,9 +134,6 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d);
  * index of the first that is not. */
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q);
-
-/* Asks for what the first of n packets will need; the run asks for the rest as it goes. */
-void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n);
 
 /* ---- gro_time.c ---- */
 

@@ -4,6 +4,10 @@
  * 2^-32 + 2 * 2^-b: the sum of products (a + k)(b + k'), each factor modulo 2^32, is the NH family of Black, Halevi,
  * Krawczyk, Krovetz and Rogaway (UMAC, CRYPTO 1999), and the multiplication by an odd secret of which the top bits are
  * taken is the multiply-shift family of Dietzfelbinger et al. (1997). Nobody who does not know the key can aim.
+ *
+ * Both are linear: flows with consecutive addresses and ports would fall into few sets under some keys. So the sum is first
+ * multiplied by another odd secret and its upper half added to the lower one without carry. That is a bijection, which
+ * leaves the bound as it is, and not linear.
  */
 #include "flow.h"
 
@@ -32,7 +36,7 @@ static void expand_key(struct vnrx_flows *t, const uint64_t key[2])
 
 	for (unsigned i = 0; i < 20u; i++)
 		t->key[i] = (uint32_t)(expand(&a) ^ expand(&b) / 4294967296u);
-	for (unsigned i = 0; i < 2u; i++)
+	for (unsigned i = 0; i < 3u; i++)
 		t->mix[i] = (expand(&a) ^ expand(&b)) | 1u;
 }
 

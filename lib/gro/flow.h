@@ -109,7 +109,7 @@ struct vnrx_flows {
 	uint32_t           held;
 	uint32_t           held_max;
 	uint32_t           key[20];  /* see flow.c                                                         */
-	uint64_t           mix[2];
+	uint64_t           mix[3];
 };
 
 /* Where a packet belongs. */
@@ -172,9 +172,9 @@ static VNRX_INLINE uint64_t vnrx_hash_addrs(const struct vnrx_flows *t, const ui
 
 static VNRX_INLINE uint32_t vnrx_hash_flow(const struct vnrx_flows *t, uint64_t addrs, uint32_t ports, uint32_t proto)
 {
-	uint64_t sum = addrs + vnrx_nh(ports, proto, t->key);
+	uint64_t sum = (addrs + vnrx_nh(ports, proto, t->key)) * t->mix[0];
 
-	return (uint32_t)(sum * t->mix[0] / 4294967296u);
+	return (uint32_t)((sum ^ sum / 4294967296u) * t->mix[2] / 4294967296u);
 }
 
 static VNRX_INLINE uint32_t vnrx_hash_pair(const struct vnrx_flows *t, uint64_t addrs)

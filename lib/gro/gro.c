@@ -3,6 +3,7 @@
  * The engine: decides what is held, joined, closed, evicted and passed.
  */
 #include "engine.h"
+#include "prefetch.h"
 #include "record.h"
 
 #include "../check.h"
@@ -309,7 +310,7 @@ void vnetrx_gro_receive(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, 
                         struct vnetrx_pktq *q)
 {
 	gro->stats.pkts += n;
-	vnrx_fast_prefetch(pkts, n);
+	vnrx_prefetch_start(pkts, n);
 	for (unsigned i = 0; i < n; i++) {
 		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) == 0u)
 			vnrx_gro_set_clock(gro, now);

@@ -11,12 +11,8 @@
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
 #include "engine.h"
+#include "prefetch.h"
 #include "record.h"
-
-/* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of STEP packets,
- * so that the ends are looked for only once in each. */
-#define AHEAD 8u
-#define STEP  4u
 
 /* What the loop of one shape knows; of the fixed shapes, at compile time. */
 struct lane {
@@ -31,54 +27,6 @@ struct lane {
 	unsigned index;
 	bool     fixed;
 };
-
-static VNRX_INLINE void prefetch_headers(const struct vnetrx_pkt *pkt)
-{
-	VNRX_PREFETCH(pkt->data);
-	VNRX_PREFETCH(pkt->data + VNRX_CACHE_LINE);
-}
-
-/* The run-up of a call: nothing of its first packets was asked for yet. All descriptors first, so that their misses overlap. */
-void vnrx_fast_prefetch(struct vnetrx_pkt *const *pkts, unsigned n)
-{
-	unsigned heads = n < AHEAD ? n : AHEAD;
-	unsigned descs = n < 2u * AHEAD ? n : 2u * AHEAD;
-
-	for (unsigned i = 0; i < descs; i++)
-		VNRX_PREFETCH(pkts[i]);
-	for (unsigned i = 0; i < heads; i++)
-		prefetch_headers(pkts[i]);
-}
-
-/* Fewer than STEP are left. */
-static VNRX_COLD void prefetch_end(struct vnetrx_pkt *const *pkts, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		prefetch_headers(pkts[i]);
-}
-
-static VNRX_INLINE void prefetch(struct vnetrx_pkt *const *pkts, unsigned i, unsigned n)
-{
-	struct vnetrx_pkt *const *heads = pkts + i + AHEAD;
-	struct vnetrx_pkt *const *descs = heads + AHEAD;
-
-	if (i % STEP != 0u || n - i <= AHEAD)
-		return;
-	if (VNRX_UNLIKELY(n - i < AHEAD + STEP)) {
-		prefetch_end(heads, n - i - AHEAD);
-		return;
-	}
-	prefetch_headers(heads[0]);
-	prefetch_headers(heads[1]);
-	prefetch_headers(heads[2]);
-	prefetch_headers(heads[3]);
-	if (n - i < 2u * AHEAD + STEP)
-		return;
-	VNRX_PREFETCH(descs[0]);
-	VNRX_PREFETCH(descs[1]);
-	VNRX_PREFETCH(descs[2]);
-	VNRX_PREFETCH(descs[3]);
-}
 
 static VNRX_INLINE bool is_v6(const struct lane *lane)
 {
@@ -115,7 +63,7 @@ static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *l
 {
 	uint32_t flags = pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
 
-	if (flags != VNETRX_PKT_CSUM_OK && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
+	if (VNRX_UNLIKELY(flags != VNETRX_PKT_CSUM_OK) && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
 		return false;
 	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
 	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
@@ -156,7 +104,7 @@ static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8
 	return p;
 }
 
-/* The first record whose tag fits; the compare that follows proves or refutes it. */
+/* The first record whose tag fits; the compares that follow prove or refute it. */
 static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const struct place *p)
 {
 	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
@@ -241,7 +189,7 @@ static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *
 {
 	uint32_t over = (uint32_t)vnrx_load16(l3 + VNRX_IPV4_ID) + vnrx_load16(l3 + VNRX_IPV4_CSUM) - held->csum;
 
-	return vnrx_id_fits(held, l3) && (over == 0u || over == 0xffffu);
+	return vnrx_id_fits(held, l3) && (VNRX_LIKELY(over == 0u) || over == 0xffffu);
 }
 
 /* What the compare leaves open: does the transport header go on? */
@@ -277,14 +225,34 @@ static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt
 	f->tail = pkt;
 }
 
-/* All of the header that the mask leaves: with timestamps, as most segments, the length is known at compile time. */
+static VNRX_INLINE uint64_t differ64(const uint8_t *a, const uint8_t *b, uint32_t off)
+{
+	return vnrx_load64(a + off) ^ vnrx_load64(b + off);
+}
+
+/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places
+ * are known at compile time. The words overlap. */
+static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct lane *lane)
+{
+	static const uint8_t no_id[8] = { 0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff };
+	uint32_t end = is_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
+	uint64_t differs = differ64(a, b, 0) | differ64(a, b, 8) | differ64(a, b, end - 8u);
+
+	if (end >= 24u)
+		differs |= differ64(a, b, 16u);
+	if (!is_v6(lane)) /* length, id, fragment, time to live, protocol */
+		differs |= differ64(a, b, end) & vnrx_load64(no_id);
+	differs |= differ64(a, b, lane->l4 + VNRX_TCP_ACK); /* acknowledgement, flags, window */
+	differs |= differ64(a, b, lane->l4 + VNRX_TCP_URGENT);
+	return (differs | differ64(a, b, lane->l4 + VNRX_TCP_HDR + VNRX_TCP_TIMESTAMPS - 8u)) == 0u;
+}
+
+/* The key of both is the same: is everything else of the header that does not rise or fall? */
 static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
                                     const struct lane *lane)
 {
-	uint32_t usual = lane->hdr_min + VNRX_TCP_TIMESTAMPS;
-
-	if (lane->fixed && f->hdr_len == usual)
-		return vnrx_masked_equal_known(data, f->hdr, mask, usual);
+	if (lane->fixed && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
+		return same_usual_header(data, f->hdr, lane);
 	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
 }
 
@@ -322,20 +290,22 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 	for (; i < n; i++) {
 		struct vnetrx_pkt *pkt = pkts[i];
 
-		prefetch(pkts, i, n);
+		vnrx_prefetch_ahead(pkts, i, n);
 		if (VNRX_UNLIKELY(!plain(pkt, &lane)))
 			break;
-		if (f == NULL || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
+		if (VNRX_UNLIKELY(f == NULL) || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
 			struct place p = place_of(&gro->flows, pkt->data, &lane);
 
 			f = probe(&gro->flows, &p);
-			if (f == NULL) {
+			if (VNRX_UNLIKELY(f == NULL)) {
 				f = lane.fixed ? open_flow(gro, pkt, &p, &lane) : NULL;
 				if (f == NULL)
 					break;
 				opened++;
 				continue;
 			}
+			if (!same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len))
+				break;
 		}
 		if (!join(gro, f, pkt, &lane))
 			break;
@@ -375,41 +345,6 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
 	return run(gro, pkts, i, n, lane);
 }
 
-/* Plain UDP in one piece while UDP is not merged: it passes, and nothing of its flow can be held. Not in IP
- * fragments, and not to the port of a tunnel. */
-static bool plain_udp(const struct vnetrx_gro *gro, const struct vnetrx_pkt *pkt)
-{
-	const uint8_t *data = pkt->data;
-	uint32_t l4 = VNRX_ETH_HDR + VNRX_IPV4_HDR, type, port;
-
-	if (pkt->frag_len < VNRX_ETH_HDR + VNRX_IPV6_HDR + VNRX_UDP_HDR)
-		return false;
-	type = vnrx_be16(data + VNRX_ETH_TYPE);
-	if (type == VNRX_TYPE_IPV6 && data[VNRX_ETH_HDR] / 16u == 6u &&
-	    data[VNRX_ETH_HDR + VNRX_IPV6_NEXT] == VNRX_PROTO_UDP &&
-	    vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV6_LEN) >= VNRX_UDP_HDR)
-		l4 = VNRX_ETH_HDR + VNRX_IPV6_HDR;
-	else if (type != VNRX_TYPE_IPV4 || data[VNRX_ETH_HDR] != 0x45u ||
-	         data[VNRX_ETH_HDR + VNRX_IPV4_PROTO] != VNRX_PROTO_UDP ||
-	         (vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_FRAG) & 0xbfffu) != 0u ||
-	         vnrx_be16(data + VNRX_ETH_HDR + VNRX_IPV4_LEN) < VNRX_IPV4_HDR + VNRX_UDP_HDR)
-		return false;
-	port = vnrx_be16(data + l4 + 2u);
-	return port != gro->tunnels.vxlan_port && port != gro->tunnels.gpe_port && port != gro->tunnels.geneve_port;
-}
-
-static unsigned run_udp(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                        struct vnetrx_pktq *q)
-{
-	for (; i < n; i++) {
-		prefetch(pkts, i, n);
-		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) != 0u || !plain_udp(gro, pkts[i]))
-			break;
-		vnrx_gro_pass(gro, pkts[i], gro->clock, VNRX_PASS_OFF, q);
-	}
-	return i;
-}
-
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q)
 {
@@ -427,7 +362,7 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 	case 5:
 		return run(gro, pkts, i, n, IPV6_LANE(2u));
 	case VNRX_SHAPE_UDP:
-		return run_udp(gro, pkts, i, n, q);
+		return vnrx_udp_run(gro, pkts, i, n, q);
 	default:
 		return run_shape(gro, pkts, i, n, shape);
 	}

@@ -51,20 +51,6 @@ static void finish_counts(struct vnetrx_pkt *head, unsigned segs)
 	head->nbufs = (uint16_t)(head->nbufs + (segs - 1u));
 }
 
-/* The headers of a packet of several. */
-static void write_headers(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
-{
-	const struct vnrx_flow *f = &gro->flows.flow[slot];
-
-	vnrx_layers_finish(gro, slot, payload);
-	if ((f->kind & VNRX_KIND_UDP) != 0u)
-		vnrx_udp_finish(gro, slot, payload);
-	else
-		vnrx_tcp_finish(gro, slot, payload);
-	if (f->scratch != VNRX_SCRATCH_NONE)
-		scatter(f->head, f->hdr, f->hdr_len);
-}
-
 /* Gives out what a slot holds; the slot stays in the table. */
 static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason reason, struct vnetrx_pktq *q)
 {
@@ -72,6 +58,7 @@ static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason rea
 	const struct vnrx_links *l = &gro->flows.links[slot];
 	struct vnetrx_pkt *head = f->head;
 	uint32_t payload = f->next_seq - f->first_seq;
+	bool several = payload != head->len - f->hdr_len; /* else it was held alone and leaves as it came */
 
 	(&gro->stats.left_push)[reason - VNETRX_LEFT_PUSH]++;
 	head->seen_first = l->first;
@@ -80,10 +67,13 @@ static void finish(struct vnetrx_gro *gro, uint32_t slot, enum vnetrx_reason rea
 		vnrx_wait_learn(gro, slot, reason);
 	if (f->segs > 1u)
 		finish_counts(head, f->segs);
-	if (payload != head->len - f->hdr_len) /* else it was held alone and leaves as it came */
-		write_headers(gro, slot, payload);
-	if (f->scratch != VNRX_SCRATCH_NONE)
+	if (several)
+		vnrx_headers_finish(gro, slot, payload);
+	if (VNRX_UNLIKELY(f->scratch != VNRX_SCRATCH_NONE)) {
+		if (several)
+			scatter(head, f->hdr, f->hdr_len);
 		gro->scratch_used &= ~(1u << f->scratch);
+	}
 	if (f->shape < VNRX_SHAPES)
 		gro->shape[f->shape].refs--;
 	out(gro, head, reason, q);

@@ -33,22 +33,11 @@ enum vnrx_differ vnrx_tcp_differs(const struct vnrx_flow *f, const struct vnrx_s
 		return VNRX_DIFFER_SEQ;
 	if (vnrx_load32(held + VNRX_TCP_ACK) != vnrx_load32(l4 + VNRX_TCP_ACK))
 		return VNRX_DIFFER_ACK;
-	if (f->hdr_len != seg->d.payload || f->l4 != seg->d.l4) /* by the records: the held bytes may have changed since */
+	if (f->hdr_len != seg->d.payload || f->l4 != seg->d.l4) /* by the records: held bytes may have changed since */
 		return VNRX_DIFFER_OPTIONS;
 	if ((word & TCP_WORD_MASK) != 0u || vnrx_load16(held + TCP_URGENT) != vnrx_load16(l4 + TCP_URGENT))
 		return VNRX_DIFFER_FLAGS;
 	if (memcmp(held + VNRX_TCP_HDR, l4 + VNRX_TCP_HDR, (uint32_t)f->hdr_len - f->l4 - VNRX_TCP_HDR) != 0)
 		return VNRX_DIFFER_OPTIONS;
 	return VNRX_DIFFER_NOT;
-}
-
-void vnrx_tcp_finish(struct vnetrx_gro *gro, uint32_t slot, uint32_t payload)
-{
-	const struct vnrx_flow *f = &gro->flows.flow[slot];
-	bool ipv6 = (f->kind & VNRX_KIND_IPV6) != 0u;
-
-	f->head->gso_type = ipv6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
-	if ((f->hdr[f->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u)
-		f->head->flags |= VNETRX_PKT_CWR;
-	vnrx_layers_csum(gro, slot, (uint32_t)f->hdr_len - f->l4 + payload, VNRX_TCP_CSUM);
 }

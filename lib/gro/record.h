@@ -34,7 +34,7 @@ static VNRX_INLINE void vnrx_id_advance(struct vnrx_id *id, const uint8_t *l3, u
 {
 	uint32_t now = vnrx_be16(l3 + VNRX_IPV4_ID);
 
-	if (id->more == VNRX_ID_OPEN) {
+	if (VNRX_UNLIKELY(id->more == VNRX_ID_OPEN)) {
 		id->step = (uint16_t)(now - id->next);
 		id->more = VNRX_ID_SET;
 	}

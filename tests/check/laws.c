@@ -127,8 +127,10 @@ static bool can_be_cut(struct laws *laws, struct merged *m)
 	const char *wrong;
 
 	layout_read(&m->lay, m->frame->data, m->frame->len);
-	if (!lay->ports || lay->inner.proto != PROTO_TCP || lay->payload == 0u || lay->payload > HDR_MAX)
-		return broken(laws, "merged, but no TCP packet");
+	if (!lay->ports || lay->payload == 0u || lay->payload > HDR_MAX)
+		return broken(laws, "merged, but no TCP or UDP packet");
+	if (lay->inner.proto == PROTO_UDP && get16(m->frame->data + lay->inner.l4 + 4) != m->frame->len - lay->inner.l4)
+		return broken(laws, "merged, but the UDP length is wrong");
 	if (lay->first.end != m->frame->len || lay->inner.end != m->frame->len)
 		return broken(laws, "merged, but an IP length is wrong");
 	if (lay->tunnel && lay->first.proto == PROTO_UDP &&
@@ -167,14 +169,17 @@ static void cut(struct merged *m, uint32_t k)
 	uint32_t size = (uint32_t)m->meta->gso_size;
 	uint32_t from = k * size;
 	uint32_t len = m->payload - from < size ? m->payload - from : size;
-	uint8_t *tcp = m->seg + lay->inner.l4;
+	uint8_t *l4 = m->seg + lay->inner.l4;
 
 	m->seg_len = lay->payload + len;
 	memcpy(m->seg, m->frame->data, lay->payload);
 	memcpy(m->seg + lay->payload, m->frame->data + lay->payload + from, len);
-	put32(tcp + 4, get32(tcp + 4) + from);
-	if (k + 1u < m->segs)
-		tcp[13] &= 0xf6u; /* PSH and FIN are the last one's */
+	if (lay->inner.proto == PROTO_UDP)
+		put16(l4 + 4, m->seg_len - lay->inner.l4);
+	else
+		put32(l4 + 4, get32(l4 + 4) + from);
+	if (lay->inner.proto == PROTO_TCP && k + 1u < m->segs)
+		l4[13] &= 0xf6u; /* PSH and FIN are the last one's */
 	if (lay->pppoe)
 		put16(m->seg + lay->first.l3 - 4, m->seg_len - lay->first.l3 + 2u);
 	cut_ip(m, &lay->inner, m->meta->id[lay->tunnel ? 1 : 0], k);

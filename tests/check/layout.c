@@ -165,6 +165,8 @@ static void read_l4(const struct bytes *b, struct layout *lay)
 	if (ip->l4 == 0u || (ip->proto != PROTO_TCP && ip->proto != PROTO_UDP) || ip->l4 + 4u > end)
 		return;
 	lay->ports = true;
+	if (ip->proto == PROTO_UDP && ip->l4 + 8u <= end)
+		lay->payload = ip->l4 + 8u;
 	if (ip->proto != PROTO_TCP || ip->l4 + 20u > end)
 		return;
 	hdr = b->data[ip->l4 + 12u] / 16u * 4u;

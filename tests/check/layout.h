@@ -25,7 +25,7 @@ struct layout {
 	bool      tunnel;
 	bool      pppoe;   /* a PPPoE header stands before the outermost IP header    */
 	bool      ports;   /* TCP or UDP, and its ports are there                     */
-	uint32_t  payload; /* offset behind a whole TCP header; 0 = there is none     */
+	uint32_t  payload; /* offset behind a whole TCP or UDP header; 0 = none       */
 };
 
 uint32_t get16(const uint8_t *p);

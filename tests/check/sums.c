@@ -43,8 +43,12 @@ const char *sums_wrong(const struct layout *lay, const uint8_t *data)
 		return "IPv4 header";
 	if (lay->tunnel && lay->inner.version == 4u && ipv4_sum(&lay->inner, data) != 0xffffu)
 		return "inner IPv4 header";
-	if (l4_sum(&lay->inner, data) != 0xffffu)
+	if (lay->inner.proto == PROTO_UDP) {
+		if (get16(data + lay->inner.l4 + 6) != 0u && l4_sum(&lay->inner, data) != 0xffffu)
+			return "UDP";
+	} else if (l4_sum(&lay->inner, data) != 0xffffu) {
 		return "TCP";
+	}
 	if (outer_udp(lay) && get16(data + lay->first.l4 + 6) != 0u && l4_sum(&lay->first, data) != 0xffffu)
 		return "outer UDP";
 	return NULL;
@@ -56,7 +60,10 @@ void sums_clear(const struct layout *lay, uint8_t *data)
 		put16(data + lay->first.l3 + 10, 0u);
 	if (lay->inner.version == 4u)
 		put16(data + lay->inner.l3 + 10, 0u);
-	put16(data + lay->inner.l4 + 16, 0u);
+	if (lay->inner.proto == PROTO_TCP)
+		put16(data + lay->inner.l4 + 16, 0u);
+	else if (get16(data + lay->inner.l4 + 6) != 0u)
+		put16(data + lay->inner.l4 + 6, 1u);
 	if (outer_udp(lay) && get16(data + lay->first.l4 + 6) != 0u)
 		put16(data + lay->first.l4 + 6, 1u);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internet checksums (RFC 1071) of a TCP packet, at each level. */
+/* Internet checksums (RFC 1071) of a TCP or UDP packet, at each level. */
 #ifndef CHECK_SUMS_H
 #define CHECK_SUMS_H
 

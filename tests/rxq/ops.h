@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ops of the in-process device and of the heap host with a counter around each: the n-th call of one of them can fail,
- * or take less than it could.
+ * The ops of the in-process device and of the heap host with a counter around each: the n-th call of one of them can
+ * fail, or take less than it could.
  */
 #ifndef TEST_RXQ_OPS_H
 #define TEST_RXQ_OPS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A whole receive queue between the examples' in-process device and host, with laws 1 and 2 checked on every packet that
- * the host takes.
+ * A whole receive queue between the examples' in-process device and host, with laws 1 and 2 checked on every packet
+ * that the host takes.
  */
 #ifndef TEST_RXQ_RIG_H
 #define TEST_RXQ_RIG_H
@@ -29,7 +29,8 @@ struct rxq_rig {
 	vnetrx_ns          now;
 };
 
-/* Fills in what the configuration leaves open: ops, key, ring_size 64, and as many packets and runs as can be needed. */
+/* Fills in what the configuration leaves open: ops, key, ring_size 64, and as many packets and runs as can be needed.
+ */
 void rxq_rig_open(struct rxq_rig *rig, const struct vnetrx_rxq_config *cfg, const struct softdev_config *dev);
 
 /* Sends a frame; false: the device had no room, and nothing happened. meta as of softdev_send(). */

@@ -169,7 +169,9 @@ static void add(struct flow_model *m, uint32_t number, unsigned wait)
 		flow_model_del(m, (uint32_t)(m->ops % m->n));
 	}
 	e = &m->entry[m->n];
-	*e = (struct flow_entry){ .number = number, .slot = slot, .wait = wait, .touched = m->ops, .added = m->ops, .seen = m->now };
+	*e = (struct flow_entry){
+		.number = number, .slot = slot, .wait = wait, .touched = m->ops, .added = m->ops, .seen = m->now
+	};
 	m->slot_owner[slot] = m->n++;
 	fill_record(m, e);
 	if (!in_tunnel(number))
@@ -226,7 +228,8 @@ static const char *check_seen(const struct flow_model *m)
 	for (unsigned wait = 0; wait < VNRX_WAITS; wait++) {
 		uint64_t last = 0;
 
-		for (uint32_t s = vnrx_flows_quietest(&m->t, wait); s < m->t.sentinel; s = m->t.links[s].seen_next, n++) {
+		for (uint32_t s = vnrx_flows_quietest(&m->t, wait); s < m->t.sentinel;
+		     s = m->t.links[s].seen_next, n++) {
 			const struct flow_entry *e = m->slot_owner[s] < m->n ? &m->entry[m->slot_owner[s]] : NULL;
 
 			if (e == NULL || n >= m->n)

@@ -84,7 +84,7 @@ struct frame {
 
 /* What is around a frame. */
 struct frame_tunnel {
-	struct frame outer;     /* Ethernet and IP; of a UDP tunnel sport, dport, no_csum, bad_l4_csum, udp_len_delta too */
+	struct frame outer; /* Ethernet and IP; of a UDP tunnel sport, dport, no_csum, bad_l4_csum, udp_len_delta too */
 	unsigned kind;          /* FR_VXLAN ..                                                */
 	bool     eth;           /* Ethernet inside, not IP; VXLAN: always, IPIP: never        */
 	uint32_t vni;           /* and the key of GRE                                         */
@@ -97,7 +97,8 @@ struct frame_tunnel {
 	unsigned cut;           /* bytes left off the end of what is inside                   */
 };
 
-/* 192.168.0.1 -> 192.168.0.2 or fd01::1 -> fd01::2, TTL 63, DF, id 500; UDP 50000 -> the tunnel's port, no checksum. VNI 42. */
+/* 192.168.0.1 -> 192.168.0.2 or fd01::1 -> fd01::2, TTL 63, DF, id 500; UDP 50000 -> the tunnel's port, no checksum.
+ * VNI 42. */
 void frame_tunnel_init(struct frame_tunnel *t, unsigned kind, bool v6);
 
 /* 10.0.0.1:1000+flow -> 10.0.0.2:2000, TTL 64, DF, id 1, ACK, window 100, seq 1, 100 bytes. */

@@ -306,8 +306,9 @@ static void check_stats(const struct vnetrx_gro_stats *s)
 	            s->pass_l4_csum + s->pass_hdr_len + s->pass_trailer + s->pass_big + s->pass_small + s->pass_tunnel);
 	assert_true(s->held_new == s->left_push + s->left_short + s->left_full + s->left_next + s->left_order +
 	            s->left_evicted + s->left_timeout + s->left_hold + s->left_flush);
-	assert_true(s->left_next == s->differ_seq + s->differ_ack + s->differ_flags + s->differ_options + s->differ_size +
-	            s->differ_ip + s->differ_id + s->differ_l2 + s->differ_meta + s->differ_tunnel);
+	assert_true(s->left_next == s->differ_seq + s->differ_ack + s->differ_flags + s->differ_options +
+					    s->differ_size + s->differ_ip + s->differ_id + s->differ_l2 +
+					    s->differ_meta + s->differ_tunnel);
 }
 
 void gro_rig_free(struct gro_rig *rig)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine alone, on wrapped packets: every packet that leaves is checked by laws 1 and 2 and noted in a line of text.
+ * The engine alone, on wrapped packets: every packet that leaves is checked by laws 1 and 2 and noted in a line of
+ * text.
  *
  *   "200:push 100:passed -:passed"   payload bytes and the reason it left; "-" = no whole TCP or UDP header
  */
@@ -35,8 +36,8 @@ struct gro_rig *gro_rig_new(const struct vnetrx_gro_config *cfg);
 /* Flushes, checks that nothing is missing and that the counters balance, frees everything. */
 void gro_rig_free(struct gro_rig *rig);
 
-/* A packet of these bytes for the rig to put in; split > 0: in two fragments, the first of `split` bytes. The caller may
- * set meta fields before gro_rig_put(). */
+/* A packet of these bytes for the rig to put in; split > 0: in two fragments, the first of `split` bytes. The caller
+ * may set meta fields before gro_rig_put(). */
 struct vnetrx_pkt *gro_rig_pkt(struct gro_rig *rig, const uint8_t *bytes, size_t len, size_t split, uint32_t flags);
 void gro_rig_put(struct gro_rig *rig, struct vnetrx_pkt *pkt);
 

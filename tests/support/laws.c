@@ -296,8 +296,8 @@ static uint8_t *normal(const struct laws *laws, const struct view *v, size_t len
 	return copy;
 }
 
-static const char *compare(struct laws *laws, const struct law_in *in, unsigned number, const uint8_t *bytes, size_t len,
-                           bool merged)
+static const char *compare(struct laws *laws, const struct law_in *in, unsigned number, const uint8_t *bytes,
+			   size_t len, bool merged)
 {
 	struct view v;
 	size_t want = view_trimmed(&in->view);
@@ -321,7 +321,8 @@ static const char *compare(struct laws *laws, const struct law_in *in, unsigned 
 	return equal ? NULL : broken(laws, "law 1: bytes differ from the segment that came in", number);
 }
 
-static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const uint8_t *bytes, size_t len, bool merged)
+static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const uint8_t *bytes, size_t len,
+			     bool merged)
 {
 	struct view v;
 	struct law_flow *flow;
@@ -334,7 +335,8 @@ static const char *check_one(struct laws *laws, const struct law_pkt *pkt, const
 	if (flow == NULL)
 		return broken(laws, "law 1: no packet of this flow ever came in", NONE);
 	if (flow->first == NONE)
-		return broken(laws, "law 1: more packets of this flow came out than in, see the packet before", flow->last);
+		return broken(laws, "law 1: more packets of this flow came out than in, see the packet before",
+			      flow->last);
 	number = flow->first;
 	in = &laws->in[number];
 	why = compare(laws, in, number, bytes, len, merged);
@@ -370,7 +372,8 @@ static const char *check_csum(struct laws *laws, const struct law_pkt *pkt, cons
 		return fr_get16(v->bytes + v->l4 + (v->tcp ? 16 : 6)) == sum ? NULL :
 		       broken(laws, "law 1: checksum field of a merged packet is not its pseudo-header sum", NONE);
 	}
-	return v->l4_csum_ok || v->l4_csum_none ? NULL : broken(laws, "law 1: checksum of a merged packet is wrong", NONE);
+	return v->l4_csum_ok || v->l4_csum_none ? NULL
+						: broken(laws, "law 1: checksum of a merged packet is wrong", NONE);
 }
 
 static const char *out_merged(struct laws *laws, const struct law_pkt *pkt, const struct reseg *r, unsigned first)

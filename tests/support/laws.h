@@ -2,10 +2,10 @@
 /*
  * Checks laws 1 and 2 of the library from outside: what went in, what came out, nothing else.
  *
- * Every packet that goes in is copied and numbered from 0; one that the device merged counts as its segments. Every packet
- * that comes out is cut into its segments; each must be, byte for byte, the oldest one of its flow that has not come out
- * yet. A packet without ports must come out behind everything older, and before everything younger, of its address pair
- * and of what is in tunnels between the two.
+ * Every packet that goes in is copied and numbered from 0; one that the device merged counts as its segments. Every
+ * packet that comes out is cut into its segments; each must be, byte for byte, the oldest one of its flow that has not
+ * come out yet. A packet without ports must come out behind everything older, and before everything younger, of its
+ * address pair and of what is in tunnels between the two.
  */
 #ifndef TEST_LAWS_H
 #define TEST_LAWS_H

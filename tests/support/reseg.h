@@ -24,7 +24,8 @@ struct reseg {
 /* Checks that the packet can be cut: NULL, or what is wrong with it. */
 const char *reseg_check(const struct reseg *r);
 
-/* Writes segment i, with right lengths and checksums, to out and returns its length. The packet passed reseg_check(). */
+/* Writes segment i, with right lengths and checksums, to out and returns its length. The packet passed reseg_check().
+ */
 size_t reseg_cut(const struct reseg *r, unsigned i, uint8_t *out);
 
 /* Writes the right checksums into a whole TCP or UDP frame; those that are 0 in UDP stay 0. */

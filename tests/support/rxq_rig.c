@@ -11,8 +11,8 @@
 
 static const char *reason(unsigned r)
 {
-	static const char *const names[] = { "passed", "push", "short", "full", "next", "order", "evicted", "timeout", "hold",
-	                                     "flush" };
+	static const char *const names[] = { "passed", "push",    "short",   "full", "next",
+					     "order",  "evicted", "timeout", "hold", "flush" };
 
 	return r < sizeof(names) / sizeof(names[0]) ? names[r] : "?";
 }

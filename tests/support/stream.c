@@ -119,7 +119,8 @@ static void change_network(struct rng *rng, struct frame *f)
 	case 14: f->ip_len_delta = (int)rng_below(rng, 61) - 30; break;
 	default:
 		f->exts = f->v6 ? 1u + rng_below(rng, 4) : 0u;
-		f->ext[f->exts > 0u ? f->exts - 1u : 0u].type = (uint8_t)("\x00\x2b\x3c\x2c\x32\x33"[rng_below(rng, 6)]);
+		f->ext[f->exts > 0u ? f->exts - 1u : 0u].type =
+			(uint8_t)("\x00\x2b\x3c\x2c\x32\x33"[rng_below(rng, 6)]);
 		break;
 	}
 }

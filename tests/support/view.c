@@ -63,7 +63,8 @@ static void read_ipv6(struct view_ip *ip, const struct view_rules *rules, const 
 	for (unsigned n = 0; is_extension(ip->proto); n++) {
 		if (n == EXTS_MAX)
 			return;
-		ip->cut = ip->cut || off + 8u > limit || off + 8u > ip->end || off + (bytes[off + 1] + 1u) * 8u > ip->end;
+		ip->cut =
+			ip->cut || off + 8u > limit || off + 8u > ip->end || off + (bytes[off + 1] + 1u) * 8u > ip->end;
 		if (off + 8u > limit || off + 8u > ip->end)
 			return;
 		ip->proto = bytes[off];

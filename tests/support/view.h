@@ -83,7 +83,8 @@ bool view_same_pair(const struct view *a, const struct view *b);
 /* Same addresses, protocol and ports; both of kind PORTS. */
 bool view_same_flow(const struct view *a, const struct view *b);
 
-/* Must a packet without ports not be overtaken by `b`, nor overtake it? Same addresses, or b is in a tunnel between its. */
+/* Must a packet without ports not be overtaken by `b`, nor overtake it? Same addresses, or b is in a tunnel between
+ * its. */
 bool view_covers(const struct view *portless, const struct view *b);
 
 /* Length of the frame without Ethernet padding. */
