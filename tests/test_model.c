@@ -144,8 +144,8 @@ static bool follow(struct run *r, unsigned from, unsigned number)
 				assert_true(model_force(r->model, left->members[0], VNETRX_LEFT_EVICTED, true));
 			}
 			evicted = true;
-		} else if (left->reason == VNETRX_LEFT_ORDER && hides_ports(r, number) && !view_same_flow(&r->view[number], v) &&
-		           !view_covers(&r->view[number], v)) {
+		} else if (left->reason == VNETRX_LEFT_ORDER && hides_ports(r, number) &&
+		           !view_same_flow(&r->view[number], v) && !view_covers(&r->view[number], v)) {
 			assert_true(model_force(r->model, left->members[0], VNETRX_LEFT_ORDER, true));
 		}
 	}
@@ -318,8 +318,8 @@ static void setup(struct run *r, uint64_t seed, bool all)
 	cfg.hold_max_ns = 1u + rng_below(&r->rng, half(r) ? 40 : 20000);
 	if (all)
 		configure_any(r, &cfg);
-	r->cfg = (struct model_cfg){ cfg.flows, cfg.segs_max, cfg.bytes_max, cfg.timeout_ns, cfg.hold_max_ns, cfg.protos,
-		                     cfg.flags, cfg.payload_min, gro_rules(&cfg) };
+	r->cfg = (struct model_cfg){ cfg.flows, cfg.segs_max, cfg.bytes_max, cfg.timeout_ns, cfg.hold_max_ns,
+		                     cfg.protos, cfg.flags, cfg.payload_min, gro_rules(&cfg) };
 	r->now = rng_once_in(&r->rng, 3) ? 0u : rng_once_in(&r->rng, 3) ? UINT64_MAX - 100000u : 1000000u;
 	engine_init(&r->one, &cfg);
 	engine_init(&r->many, &cfg);
@@ -387,8 +387,8 @@ static void engine_agrees_with_the_oracle_on_streams_of_all_protocols(void **sta
 	memset(&joined, 0, sizeof(joined));
 	agree(true);
 	printf("# joined: tcp %lu udp %lu tunnel %lu pppoe %lu by device %lu fixed ids %lu no checksum %lu long %lu\n",
-	       joined.tcp, joined.udp, joined.tunnel, joined.pppoe, joined.by_device, joined.fixed_ids, joined.without_csum,
-	       joined.long_ones);
+	       joined.tcp, joined.udp, joined.tunnel, joined.pppoe, joined.by_device, joined.fixed_ids,
+	       joined.without_csum, joined.long_ones);
 	if (stream_count(30) < 30u)
 		return;
 	assert_true(joined.tcp > 0u && joined.udp > 0u && joined.tunnel > 0u && joined.pppoe > 0u);

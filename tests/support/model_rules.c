@@ -27,8 +27,9 @@ static bool headers_fine(const struct view *v)
 {
 	if (v->kind != VIEW_PORTS || (!v->tcp && !v->udp) || v->payload > 256u)
 		return false;
-	return !v->cut && !v->fragment && !v->ip_options && !v->trailer && v->ip_csum_ok && v->pppoe_ok && v->lengths_ok &&
-	       !v->bad_tunnel;
+	if (v->cut || v->fragment || v->ip_options || v->trailer || v->bad_tunnel)
+		return false;
+	return v->ip_csum_ok && v->pppoe_ok && v->lengths_ok;
 }
 
 static bool protocol_fine(const struct model_cfg *cfg, const struct seg *s)
@@ -72,9 +73,9 @@ static size_t bytes_max(const struct model_cfg *cfg, const struct view *v)
 {
 	size_t most = v->pppoe ? 65533u : 65535u;
 
-	if ((v->pppoe || v->udp || v->tunnel || (cfg->flags & VNETRX_GRO_PROFILE_VIRTIO) != 0u) && cfg->bytes_max > most)
-		return most;
-	return cfg->bytes_max;
+	bool limited = v->pppoe || v->udp || v->tunnel || (cfg->flags & VNETRX_GRO_PROFILE_VIRTIO) != 0u;
+
+	return limited && cfg->bytes_max > most ? most : cfg->bytes_max;
 }
 
 unsigned model_segs_max(const struct model_cfg *cfg, const struct view *v)
@@ -106,8 +107,8 @@ static bool csum_fine(const struct model_cfg *cfg, const struct seg *s)
 
 bool model_holdable(const struct model_cfg *cfg, const struct seg *s)
 {
-	return headers_fine(&s->view) && (s->meta.flags & VNETRX_PKT_RSC) == 0u && protocol_fine(cfg, s) && gso_fine(s) &&
-	       virtio_fine(cfg, s) && size_fine(cfg, s) && csum_fine(cfg, s);
+	return headers_fine(&s->view) && (s->meta.flags & VNETRX_PKT_RSC) == 0u && protocol_fine(cfg, s) &&
+	       gso_fine(s) && virtio_fine(cfg, s) && size_fine(cfg, s) && csum_fine(cfg, s);
 }
 
 /* ---- may it join ---- */
@@ -118,7 +119,8 @@ static bool same_link(const struct view *a, const struct view *b, const struct m
 	size_t l3 = model_first_l3(a);
 	size_t same = a->pppoe ? l3 - 4u : l3;
 
-	return a->tags == b->tags && a->pppoe == b->pppoe && l3 == model_first_l3(b) && memcmp(a->bytes, b->bytes, same) == 0 &&
+	return a->tags == b->tags && a->pppoe == b->pppoe && l3 == model_first_l3(b) &&
+	       memcmp(a->bytes, b->bytes, same) == 0 &&
 	       (!a->pppoe || memcmp(a->bytes + l3 - 2, b->bytes + l3 - 2, 2) == 0) &&
 	       (ma->flags & VNETRX_PKT_VLAN) == (mb->flags & VNETRX_PKT_VLAN) && ma->vlan_tci == mb->vlan_tci &&
 	       ma->vlan_proto == mb->vlan_proto && (ma->flags & VNETRX_PKT_MARK) == (mb->flags & VNETRX_PKT_MARK) &&
@@ -144,7 +146,9 @@ static bool same_tunnel(const struct view *a, const struct view *b)
 
 	if (!a->tunnel)
 		return true;
-	if (a->udp_tunnel != b->udp_tunnel || a->outer.l4 != b->outer.l4 || a->l3 != b->l3 || a->outer.proto != b->outer.proto)
+	if (a->udp_tunnel != b->udp_tunnel || a->outer.proto != b->outer.proto)
+		return false;
+	if (a->outer.l4 != b->outer.l4 || a->l3 != b->l3)
 		return false;
 	if (!same_network(a->bytes + a->outer.l3, b->bytes + b->outer.l3, a->outer.v6, a->outer.l4 - a->outer.l3))
 		return false;
@@ -229,8 +233,8 @@ static bool next_in_line(const struct held *h, const struct seg *s)
 
 bool model_same(const struct held *h, const struct seg *s)
 {
-	return same_link(&h->view, &s->view, &h->meta, &s->meta) && same_headers(&h->view, &s->view) && next_ids(h, s) &&
-	       next_in_line(h, s);
+	return same_link(&h->view, &s->view, &h->meta, &s->meta) && same_headers(&h->view, &s->view) &&
+	       next_ids(h, s) && next_in_line(h, s);
 }
 
 bool model_fits(const struct model_cfg *cfg, const struct held *h, const struct seg *s)
