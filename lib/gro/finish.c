@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The headers of a packet of several segments, written when it leaves: lengths, checksums, and what the host is told about
- * it. The functions are compiled twice: for TCP over IPv4 in no tunnel, which most packets are, and for everything.
+ * The headers of a packet of several segments, written when it leaves: lengths, checksums, and what the host is told
+ * about it. The functions are compiled twice: for TCP over IPv4 in no tunnel, which most packets are, and for
+ * everything.
  */
 #include "engine.h"
 

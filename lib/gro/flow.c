@@ -5,9 +5,9 @@
  * Krawczyk, Krovetz and Rogaway (UMAC, CRYPTO 1999), and the multiplication by an odd secret of which the top bits are
  * taken is the multiply-shift family of Dietzfelbinger et al. (1997). Nobody who does not know the key can aim.
  *
- * Both are linear: flows with consecutive addresses and ports would fall into few sets under some keys. So the sum is first
- * multiplied by another odd secret and its upper half added to the lower one without carry. That is a bijection, which
- * leaves the bound as it is, and not linear.
+ * Both are linear: flows with consecutive addresses and ports would fall into few sets under some keys. So the sum is
+ * first multiplied by another odd secret and its upper half added to the lower one without carry. That is a bijection,
+ * which leaves the bound as it is, and not linear.
  */
 #include "flow.h"
 
