@@ -23,7 +23,7 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VNRX_PREFETCH(p) __builtin_prefetch(p)
 #define VNRX_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
-#define VNRX_KEEP()      __asm__ volatile("") /* GCC drops calls of functions that only prefetch: this one has an effect */
+#define VNRX_KEEP()      __asm__ volatile("") /* an effect: GCC drops calls of functions that only prefetch */
 #define VNRX_COLD        __attribute__((cold, noinline))
 #define VNRX_INLINE      inline __attribute__((always_inline))
 #else

@@ -48,7 +48,8 @@ static VNRX_COLD bool vnrx_partial_here(const struct vnetrx_pkt *pkt, const stru
 
 	if (pkt->csum_start != lane->l4 || pkt->csum_offset != off || pkt->frag_len <= lane->hdr_min)
 		return false;
-	return !vnrx_lane_udp(lane) || vnrx_load16(pkt->data + lane->l4 + off) != 0u; /* 0 would say that there is none */
+	return !vnrx_lane_udp(lane) ||
+	       vnrx_load16(pkt->data + lane->l4 + off) != 0u; /* 0 would say that there is none */
 }
 
 static VNRX_INLINE bool vnrx_plain(const struct vnetrx_pkt *pkt, const struct vnrx_lane *lane)
