@@ -17,7 +17,8 @@ fuzz MINUTES  each fuzzer for so long
 hygiene       the hygiene checks alone
 
 --no-install  fail instead of installing Debian packages
-VNETRX_COUNT  how many random streams `laws` tries, and thousands of packets of hostile devices (1000)
+VNETRX_COUNT  how many random streams `laws` tries, thousands of packets of hostile devices, and ten thousands of
+              packets of all protocols against the model (1000: more than ten million of these)
 
 Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
 END
@@ -225,7 +226,7 @@ run_laws()
 	stage build build_laws
 	(
 		stage laws law build/gcc/tests/test_laws
-		stage model law build/gcc/tests/test_model
+		stage model law env VNETRX_COUNT=$((VNETRX_COUNT * 17)) build/gcc/tests/test_model # of 600 packets each
 	) &
 	stage faults law build/sanitizers/tests/test_faults --seed "$(date +%s)" --count "${VNETRX_COUNT}000"
 	wait

@@ -66,6 +66,33 @@ static void merged_packet_describes_itself(void **state)
 	gro_rig_free(rig);
 }
 
+/* G19, G22 */
+static void truesize_of_a_merged_packet_is_the_sum(void **state)
+{
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct vnetrx_pkt *pkt;
+	uint32_t sum = 0;
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	for (uint32_t i = 0; i < 4u; i++) {
+		if (i == 3u)
+			f.flags |= FR_PSH; /* leaves by the general way */
+		pkt = gro_rig_made(rig, &f, i == 1u ? 40 : 0, gro_rig_verified ? VNETRX_PKT_CSUM_OK : 0u);
+		pkt->truesize = 1000u + i * i;
+		sum += pkt->truesize;
+		gro_rig_put(rig, pkt);
+		f.seq += 100;
+		f.id++;
+	}
+	gro_rig_expect(rig, "400:push");
+	assert_int_equal(rig->last->truesize, sum);
+	assert_int_equal(rig->last->nbufs, 4);
+	assert_int_equal(rig->last->nfrags, 5);
+	gro_rig_free(rig);
+}
+
 /* F2: who needs the bytes gets them */
 static void merged_packet_has_checksum_bytes_on_request(void **state)
 {
@@ -265,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_segments_become_one),
 		cmocka_unit_test(merged_packet_describes_itself),
+		cmocka_unit_test(truesize_of_a_merged_packet_is_the_sum),
 		cmocka_unit_test(merged_packet_has_checksum_bytes_on_request),
 		cmocka_unit_test(single_packet_leaves_as_it_came),
 		cmocka_unit_test(shorter_segment_joins_and_ends_the_packet),

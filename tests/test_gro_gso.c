@@ -283,6 +283,32 @@ static void merged_packets_in_tunnels_join_when_their_type_says_so(void **state)
 	}
 }
 
+/* G13: it was cut from datagrams of a tunnel, each with headers of its own inside */
+static void udp_train_to_a_tunnel_port_leaves_as_it_came(void **state)
+{
+	struct gro_rig *rig = rig_new();
+	struct frame_tunnel t;
+	struct vnetrx_pkt *pkt;
+	struct frame f;
+
+	(void)state;
+	flow(&f, 0);
+	frame_tunnel_init(&t, FR_VXLAN, false);
+	f.tunnel = &t;
+	for (unsigned inner_ends_early = 0; inner_ends_early < 2u; inner_ends_early++) {
+		f.ip_len_delta = inner_ends_early != 0u ? -700 : 0;
+		pkt = merged(rig, &f, 1000, 150, VNETRX_GSO_UDP_L4);
+		gro_rig_put(rig, pkt);
+		assert_int_equal(rig->nout, inner_ends_early + 1u);
+		assert_int_equal(pkt->reason, VNETRX_LEFT_PASSED);
+		assert_int_equal(pkt->gso_size, 150);
+	}
+	f.eth_type = 0x0806;
+	gro_rig_put(rig, merged(rig, &f, 1000, 150, VNETRX_GSO_UDP_L4));
+	assert_int_equal(rig->nout, 3);
+	gro_rig_free(rig);
+}
+
 /* in a packet that a device merged, CWR means the first segment's only */
 static void merged_packet_with_cwr_passes(void **state)
 {
@@ -373,6 +399,7 @@ int main(void)
 		cmocka_unit_test(packet_of_unknown_segment_size_leaves_as_it_came),
 		cmocka_unit_test(type_that_contradicts_the_headers_passes),
 		cmocka_unit_test(merged_packets_in_tunnels_join_when_their_type_says_so),
+		cmocka_unit_test(udp_train_to_a_tunnel_port_leaves_as_it_came),
 		cmocka_unit_test(merged_packet_with_cwr_passes),
 		cmocka_unit_test(merged_packet_with_a_wrong_checksum_passes),
 		cmocka_unit_test(merged_packet_of_as_many_segments_as_allowed_passes),

@@ -183,6 +183,35 @@ static void half_done_checksum_counts_as_verified(void **state)
 	gro_rig_free(rig);
 }
 
+/* F1: a DHCP answer whose checksum nobody has completed is not handed up as if it were whole */
+static void packet_that_owes_its_checksum_says_so(void **state)
+{
+	static const uint8_t server[4] = { 192, 168, 10, 1 }, client[4] = { 192, 168, 10, 215 };
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct vnetrx_pkt *pkt;
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	frame_udp(&f);
+	memcpy(f.src, server, 4);
+	memcpy(f.dst, client, 4);
+	f.sport = 67;
+	f.dport = 68;
+	f.payload_len = 321;
+	f.partial = true;
+	pkt = gro_rig_made(rig, &f, 0, VNETRX_PKT_PARTIAL);
+	pkt->csum_start = 34;
+	pkt->csum_offset = 6;
+	gro_rig_put(rig, pkt);
+	gro_rig_expect(rig, "321:passed");
+	assert_int_equal(fr_get16(rig->bytes + 40), 0x9783);
+	assert_int_equal(pkt->flags, VNETRX_PKT_PARTIAL);
+	assert_int_equal(pkt->csum_start, 34);
+	assert_int_equal(pkt->csum_offset, 6);
+	gro_rig_free(rig);
+}
+
 /* G43 */
 static void stripped_tag_differs_from_one_in_the_frame(void **state)
 {
@@ -310,6 +339,7 @@ int main(void)
 		cmocka_unit_test(frames_that_are_no_ip_pass),
 		cmocka_unit_test(device_verified_checksum_is_not_looked_at_again),
 		cmocka_unit_test(half_done_checksum_counts_as_verified),
+		cmocka_unit_test(packet_that_owes_its_checksum_says_so),
 		cmocka_unit_test(stripped_tag_differs_from_one_in_the_frame),
 		cmocka_unit_test(equal_bytes_with_other_device_words_stay_apart),
 		cmocka_unit_test(packet_merged_by_the_device_goes_on_as_its_segments_would),

@@ -63,7 +63,12 @@ static VNRX_INLINE struct vnrx_lane vnrx_lane_of(const struct vnetrx_gro *gro, u
 
 static VNRX_COLD bool vnrx_partial_here(const struct vnetrx_pkt *pkt, const struct vnrx_lane *lane)
 {
-	return pkt->csum_start == lane->l4 && pkt->csum_offset == (vnrx_lane_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM);
+	uint32_t off = vnrx_lane_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM;
+
+	if (pkt->csum_start != lane->l4 || pkt->csum_offset != off || pkt->frag_len <= lane->hdr_min)
+		return false;
+	return !vnrx_lane_udp(lane) ||
+	       vnrx_load16(pkt->data + lane->l4 + off) != 0u; /* 0 would say that there is none */
 }
 
 static VNRX_INLINE bool vnrx_plain(const struct vnetrx_pkt *pkt, const struct vnrx_lane *lane)

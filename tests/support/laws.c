@@ -186,9 +186,11 @@ static bool device_merged(const struct laws *laws, const struct law_pkt *pkt, st
 	if (pkt->gso_size == 0u)
 		return false;
 	view_frame_by(&v, &laws->rules, pkt->bytes, pkt->len);
-	if ((!v.tcp && !v.udp) || v.payload_len <= pkt->gso_size)
+	if ((!v.tcp && !v.udp) || v.bad_tunnel || v.payload_len <= pkt->gso_size)
 		return false;
-	*r = (struct reseg){ .bytes = pkt->bytes, .len = pkt->len, .gso_size = pkt->gso_size, .rules = &laws->rules };
+	*r = (struct reseg){ .bytes = pkt->bytes, .gso_size = pkt->gso_size, .rules = &laws->rules };
+	r->len = view_trimmed(&v);
+	r->udp_len_any = true;
 	r->segs = (unsigned)((v.payload_len + pkt->gso_size - 1u) / pkt->gso_size);
 	return reseg_check(r) == NULL;
 }
@@ -408,7 +410,7 @@ const char *laws_out(struct laws *laws, const struct law_pkt *pkt, unsigned *fir
 		*first = flow != NULL ? flow->first : NONE;
 	if ((pkt->flags & LAW_MERGED) != 0u) {
 		r = (struct reseg){ pkt->bytes, pkt->len, pkt->gso_size, pkt->segs, (pkt->flags & LAW_ID_FIXED) != 0u,
-			            (pkt->flags & LAW_OUTER_ID_FIXED) != 0u, &laws->rules };
+			            (pkt->flags & LAW_OUTER_ID_FIXED) != 0u, &laws->rules, false };
 	} else if (!device_merged(laws, pkt, &r)) {
 		return check_one(laws, pkt, pkt->bytes, pkt->len, false);
 	}

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "model.h"
+#include "model_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "frames.h"
-#include "view.h"
-
-struct held {
-	struct view       view; /* of the first segment */
-	struct model_meta meta;
-	unsigned *members;
-	unsigned  n;
-	size_t    payload;      /* bytes of all segments */
-	size_t    bytes;        /* IP total length of the whole */
-	bool      id_fixed;     /* known from the second segment on */
-	uint64_t  first_seen, last_seen;
-	uint64_t  joined;       /* when something last joined, in packets */
-};
 
 struct model {
 	struct model_cfg  cfg;
@@ -89,130 +76,50 @@ static void pass(struct model *m, unsigned number)
 	emit(m, members, 1, VNETRX_LEFT_PASSED);
 }
 
-/* May it ever be held or joined? */
-static bool holdable(const struct view *v, const struct model_meta *meta, uint32_t bytes_max)
-{
-	if (v->kind != VIEW_PORTS || !v->tcp)
-		return false;
-	if (meta->gso_size != 0u || (meta->flags & VNETRX_PKT_RSC) != 0u)
-		return false;
-	if (v->cut || v->fragment || v->ip_options || v->trailer || !v->ip_csum_ok)
-		return false;
-	if (v->payload_len == 0u || (v->flags & (FR_SYN | FR_RST | FR_URG | FR_ACK)) != FR_ACK)
-		return false;
-	if (v->ip_end - v->l3 > bytes_max)
-		return false;
-	if ((meta->flags & VNETRX_PKT_PARTIAL) != 0u)
-		return !meta->wrong_start;
-	return v->l4_csum_ok || (meta->flags & VNETRX_PKT_CSUM_OK) != 0u;
-}
-
-static bool same_link(const struct view *a, const struct view *b, const struct model_meta *ma,
-                      const struct model_meta *mb)
-{
-	return a->l3 == b->l3 && memcmp(a->bytes, b->bytes, a->l3) == 0 &&
-	       (ma->flags & VNETRX_PKT_VLAN) == (mb->flags & VNETRX_PKT_VLAN) && ma->vlan_tci == mb->vlan_tci &&
-	       ma->vlan_proto == mb->vlan_proto && (ma->flags & VNETRX_PKT_MARK) == (mb->flags & VNETRX_PKT_MARK) &&
-	       ma->mark == mb->mark;
-}
-
-static bool same_network(const struct view *a, const struct view *b)
-{
-	const uint8_t *x = a->bytes + a->l3;
-	const uint8_t *y = b->bytes + b->l3;
-
-	if (!a->v6)
-		return x[1] == y[1] && x[8] == y[8] && x[6] / 64u == y[6] / 64u; /* TOS, TTL, DF and reserved flag */
-	if (memcmp(x, y, 4) != 0 || x[7] != y[7])                                /* class and label, hop limit     */
-		return false;
-	return a->l4 - a->l3 == b->l4 - b->l3 && x[6] == y[6] && memcmp(x + 40, y + 40, a->l4 - a->l3 - 40u) == 0;
-}
-
-static bool same_tcp(const struct view *a, const struct view *b)
-{
-	const uint8_t *x = a->bytes + a->l4;
-	const uint8_t *y = b->bytes + b->l4;
-	unsigned closing = FR_PSH | FR_FIN;
-
-	if (fr_get32(x + 8) != fr_get32(y + 8))                     /* ack    */
-		return false;
-	if ((a->flags | closing) != (b->flags | closing))           /* flags, reserved bits */
-		return false;
-	if (fr_get16(x + 14) != fr_get16(y + 14))                   /* window */
-		return false;
-	if (fr_get16(x + 18) != fr_get16(y + 18))                   /* urgent pointer */
-		return false;
-	return a->payload - a->l4 == b->payload - b->l4 &&          /* options */
-	       memcmp(x + 20, y + 20, a->payload - a->l4 - 20u) == 0;
-}
-
-static bool next_id(const struct held *h, const struct view *v)
-{
-	uint16_t first = fr_get16(h->view.bytes + h->view.l3 + 4);
-	uint16_t id = fr_get16(v->bytes + v->l3 + 4);
-
-	if (v->v6)
-		return true;
-	if (h->n == 1u)
-		return id == first || id == (uint16_t)(first + 1u);
-	return id == (h->id_fixed ? first : (uint16_t)(first + h->n));
-}
-
-static bool next_in_line(const struct held *h, const struct view *v)
-{
-	uint32_t seq = fr_get32(h->view.bytes + h->view.l4 + 4);
-
-	return fr_get32(v->bytes + v->l4 + 4) == (uint32_t)(seq + h->payload) && v->payload_len <= h->view.payload_len;
-}
-
 static uint64_t later(uint64_t t, uint64_t ns)
 {
 	return t + ns < t || t + ns == VNETRX_NEVER ? VNETRX_NEVER - 1u : t + ns;
 }
 
-static bool closes(const struct view *v)
-{
-	return (v->flags & (FR_PSH | FR_FIN)) != 0u;
-}
-
-/* The held packet may grow by v; otherwise *why says why the held packet leaves. */
-static bool may_join(const struct model *m, const struct held *h, const struct view *v, const struct model_meta *meta,
-                     enum vnetrx_reason *why)
+/* The held packet may grow by s; otherwise *why says why the held packet leaves. */
+static bool may_join(const struct model *m, const struct held *h, const struct seg *s, enum vnetrx_reason *why)
 {
 	*why = VNETRX_LEFT_NEXT;
-	if (!same_link(&h->view, v, &h->meta, meta) || !same_network(&h->view, v) || !same_tcp(&h->view, v) ||
-	    !next_id(h, v) || !next_in_line(h, v))
+	if (!model_same(h, s))
 		return false;
 	*why = VNETRX_LEFT_FULL;
-	if (h->bytes + v->payload_len > m->cfg.bytes_max)
+	if (!model_fits(&m->cfg, h, s))
 		return false;
 	*why = VNETRX_LEFT_HOLD;
 	return m->now < later(h->first_seen, m->cfg.hold_max_ns);
 }
 
-static void join(struct model *m, unsigned i, unsigned number, const struct view *v)
+static void join(struct model *m, unsigned i, const struct seg *s)
 {
+	const struct view *v = &s->view;
 	struct held *h = &m->held[i];
 
-	if (h->n == 1u && !v->v6)
-		h->id_fixed = fr_get16(v->bytes + v->l3 + 4) == fr_get16(h->view.bytes + h->view.l3 + 4);
+	if (!v->v6)
+		model_id_join(&h->id, v->bytes + v->l3, s->count);
+	if (v->tunnel && !v->outer.v6)
+		model_id_join(&h->outer_id, v->bytes + v->outer.l3, s->count);
 	h->members = must(realloc(h->members, (h->n + 1u) * sizeof(*h->members)));
-	h->members[h->n++] = number;
+	h->members[h->n++] = s->number;
+	h->segs += s->count;
 	h->payload += v->payload_len;
 	h->bytes += v->payload_len;
 	h->last_seen = m->now;
 	h->joined = m->clock;
-	if (closes(v))
+	if (model_closes(v))
 		leave(m, i, VNETRX_LEFT_PUSH);
-	else if (v->payload_len < h->view.payload_len)
+	else if (v->payload_len != s->count * h->mss)
 		leave(m, i, VNETRX_LEFT_SHORT);
-	else if (h->n == m->cfg.segs_max)
+	else if (h->segs >= model_segs_max(&m->cfg, v))
 		leave(m, i, VNETRX_LEFT_FULL);
 }
 
-static void hold(struct model *m, unsigned number, const struct view *v, const struct model_meta *meta)
+static void make_room(struct model *m)
 {
-	struct held *h;
 	unsigned oldest = 0;
 
 	for (unsigned i = 1; i < m->nheld; i++) {
@@ -221,15 +128,48 @@ static void hold(struct model *m, unsigned number, const struct view *v, const s
 	}
 	if (m->nheld == m->cfg.flows)
 		leave(m, oldest, VNETRX_LEFT_EVICTED);
+}
+
+static bool is_split(const struct seg *s)
+{
+	return s->meta.split != 0u && s->meta.split < s->view.payload;
+}
+
+static bool room_to_gather(const struct model *m)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->nheld; i++)
+		n += m->held[i].split ? 1u : 0u;
+	return n < MODEL_SPLIT_MAX;
+}
+
+static void hold(struct model *m, const struct seg *s)
+{
+	const struct view *v = &s->view;
+	struct held *h;
+
+	make_room(m);
+	if (is_split(s) && !room_to_gather(m)) {
+		pass(m, s->number);
+		return;
+	}
 	h = &m->held[m->nheld++];
 	memset(h, 0, sizeof(*h));
 	h->view = *v;
-	h->meta = *meta;
+	h->meta = s->meta;
 	h->members = must(malloc(sizeof(*h->members)));
-	h->members[0] = number;
+	h->members[0] = s->number;
 	h->n = 1;
+	h->segs = s->count;
+	h->mss = s->unit;
 	h->payload = v->payload_len;
-	h->bytes = v->ip_end - v->l3;
+	h->bytes = v->end - model_first_l3(v);
+	h->split = is_split(s);
+	if (!v->v6)
+		h->id = model_ids_open(&m->cfg, v->bytes + v->l3, s->count);
+	if (v->tunnel && !v->outer.v6)
+		h->outer_id = model_ids_open(&m->cfg, v->bytes + v->outer.l3, s->count);
 	h->first_seen = h->last_seen = m->now;
 	h->joined = m->clock;
 }
@@ -238,8 +178,7 @@ static void hold(struct model *m, unsigned number, const struct view *v, const s
 static void push_out(struct model *m, const struct view *v)
 {
 	for (unsigned i = 0; i < m->nheld;) {
-		if (view_same_flow(&m->held[i].view, v) ||
-		    (v->kind == VIEW_PAIR && view_same_pair(&m->held[i].view, v)))
+		if (view_same_flow(&m->held[i].view, v) || (v->kind == VIEW_PAIR && view_covers(v, &m->held[i].view)))
 			leave(m, i, VNETRX_LEFT_ORDER);
 		else
 			i++;
@@ -249,32 +188,34 @@ static void push_out(struct model *m, const struct view *v)
 void model_receive(struct model *m, unsigned number, const uint8_t *bytes, size_t len, const struct model_meta *meta,
                    uint64_t now)
 {
-	struct view v;
-	unsigned i = 0;
+	struct seg s = { .meta = *meta, .number = number };
 	enum vnetrx_reason why;
+	unsigned i = 0;
 
 	if (meta->stamped && meta->stamp < now)
 		now = meta->stamp;
 	m->now = now > m->now ? now : m->now;
 	m->clock++;
-	view_frame(&v, bytes, len);
-	if (!holdable(&v, meta, m->cfg.bytes_max)) {
-		push_out(m, &v);
+	view_frame_by(&s.view, &m->cfg.rules, bytes, len);
+	model_measure(&s);
+	if (!model_holdable(&m->cfg, &s)) {
+		push_out(m, &s.view);
 		pass(m, number);
 		return;
 	}
-	while (i < m->nheld && !view_same_flow(&m->held[i].view, &v))
+	while (i < m->nheld && !view_same_flow(&m->held[i].view, &s.view))
 		i++;
-	if (i < m->nheld && may_join(m, &m->held[i], &v, meta, &why)) {
-		join(m, i, number, &v);
+	if (i < m->nheld && may_join(m, &m->held[i], &s, &why)) {
+		join(m, i, &s);
 		return;
 	}
 	if (i < m->nheld)
 		leave(m, i, why);
-	if (closes(&v))
+	if (model_closes(&s.view) || s.view.payload_len < m->cfg.payload_min ||
+	    s.view.payload_len != s.count * s.unit)
 		pass(m, number);
 	else
-		hold(m, number, &v, meta);
+		hold(m, &s);
 }
 
 static uint64_t due(const struct model *m, const struct held *h)
@@ -302,6 +243,13 @@ void model_flush(struct model *m)
 {
 	while (m->nheld > 0u)
 		leave(m, 0, VNETRX_LEFT_FLUSH);
+}
+
+void model_protos(struct model *m, uint32_t protos)
+{
+	model_flush(m);
+	m->cfg.protos = protos;
+	m->cfg.rules.tunnels = (protos & VNETRX_GRO_TUNNEL) != 0u;
 }
 
 uint64_t model_deadline(const struct model *m)

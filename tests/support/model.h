@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle: GRO for TCP written from the rules, the slow and obvious way. Linear lists, one named field after the
- * other, no code shared with the library.
+ * The oracle: GRO written from the rules, the slow and obvious way. Linear lists, one named field after the other, no
+ * code shared with the library.
  *
  * The model says, for the same calls, which packets leave in which call, of which segments each consists, and why it
  * leaves. It says nothing about the order between flows.
@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vnetrx/pkt.h"
+#include "view.h"
+#include "vnetrx/gro.h"
 
 struct model_cfg {
 	unsigned flows;
@@ -21,17 +22,25 @@ struct model_cfg {
 	uint32_t bytes_max;
 	uint64_t timeout_ns; /* 0 = none */
 	uint64_t hold_max_ns;
+	uint32_t protos;     /* VNETRX_GRO_TCP ... */
+	uint32_t flags;      /* VNETRX_GRO_RFC6864 ... but ADAPTIVE */
+	uint32_t payload_min;
+	struct view_rules rules;
 };
+
+#define MODEL_SPLIT_MAX 8u /* held packets whose headers lie in several fragments */
 
 /* What is known about a packet beside its bytes: VNETRX_PKT_* and the fields that they make count. */
 struct model_meta {
 	uint32_t flags;
 	uint16_t vlan_tci, vlan_proto;
 	uint16_t gso_size;
+	uint8_t  gso_type;
 	bool     stamped;    /* seen at `stamp` when that is before now */
 	uint64_t stamp;
-	bool     wrong_start; /* PARTIAL, but not of this TCP header */
+	uint16_t csum_start, csum_offset; /* with PARTIAL */
 	uint32_t mark;
+	size_t   split;      /* bytes in the first fragment; 0 = all */
 };
 
 /* A packet that left. */
@@ -51,6 +60,9 @@ void model_receive(struct model *m, unsigned number, const uint8_t *bytes, size_
                    uint64_t now);
 void model_expire(struct model *m, uint64_t now);
 void model_flush(struct model *m);
+
+/* vnetrx_gro_set_protos(): everything held leaves. */
+void model_protos(struct model *m, uint32_t protos);
 
 /* When the next held packet is due; VNETRX_NEVER = none held. */
 uint64_t model_deadline(const struct model *m);

@@ -29,7 +29,7 @@ const char *reseg_check(const struct reseg *r)
 		return "merged, but the IPv4 header checksum is wrong";
 	if (!v.pppoe_ok || !v.lengths_ok)
 		return "merged, but a length of PPPoE or a tunnel is wrong";
-	if (v.udp && !v.udp_len_ok)
+	if (v.udp && !v.udp_len_ok && !r->udp_len_any)
 		return "merged, but the UDP length is not that of the packet";
 	if (v.payload_len == 0u)
 		return "merged, but without payload";

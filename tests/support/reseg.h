@@ -18,6 +18,7 @@ struct reseg {
 	bool     id_fixed;       /* IPv4 ids all equal, else rising by one                     */
 	bool     outer_id_fixed; /* the same of the header around a tunnel                     */
 	const struct view_rules *rules; /* NULL = the usual ones                               */
+	bool     udp_len_any;    /* merged by the device, which may have left the UDP length as it was in the first */
 };
 
 /* Checks that the packet can be cut: NULL, or what is wrong with it. */

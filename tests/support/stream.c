@@ -68,11 +68,14 @@ static void start_flow(struct stream *s, unsigned i)
 		f->ext[0] = (struct frame_ext){ 0, (uint8_t)rng_below(&s->rng, 2), 1 };
 		f->ext[1] = (struct frame_ext){ rng_once_in(&s->rng, 2) ? 60 : 43, 0, 2 };
 	}
+	if (s->all)
+		stream_start_any(s, i);
 }
 
-void stream_init(struct stream *s, uint64_t seed, unsigned nflows, uint32_t odd, uint32_t payload_max)
+static void init(struct stream *s, uint64_t seed, unsigned nflows, uint32_t odd, uint32_t payload_max, bool all)
 {
 	memset(s, 0, sizeof(*s));
+	s->all = all;
 	s->rng.state = seed * 2u + 0x9e3779b97f4a7c15u;
 	if (s->rng.state == 0u)
 		s->rng.state = 1;
@@ -83,6 +86,16 @@ void stream_init(struct stream *s, uint64_t seed, unsigned nflows, uint32_t odd,
 	s->payload_max = payload_max;
 	for (unsigned i = 0; i < nflows; i++)
 		start_flow(s, i);
+}
+
+void stream_init(struct stream *s, uint64_t seed, unsigned nflows, uint32_t odd, uint32_t payload_max)
+{
+	init(s, seed, nflows, odd, payload_max, false);
+}
+
+void stream_init_all(struct stream *s, uint64_t seed, unsigned nflows, uint32_t odd, uint32_t payload_max)
+{
+	init(s, seed, nflows, odd, payload_max, true);
 }
 
 /* One change of the link or network header. */
@@ -137,7 +150,7 @@ static void change_transport(struct rng *rng, struct frame *f, uint32_t payload_
 
 static void device_words(struct stream *s, struct stream_pkt *pkt)
 {
-	switch (rng_below(&s->rng, 10)) {
+	switch (rng_below(&s->rng, 9)) {
 	case 0:
 		pkt->flags |= VNETRX_PKT_VLAN;
 		pkt->vlan_tci = (uint16_t)rng_below(&s->rng, 2);
@@ -148,19 +161,16 @@ static void device_words(struct stream *s, struct stream_pkt *pkt)
 		pkt->mark = rng_below(&s->rng, 2);
 		break;
 	case 2:
-		pkt->gso_size = s->gso ? 50 : 0;
-		break;
-	case 3:
 		pkt->flags |= VNETRX_PKT_RSC;
 		break;
-	case 4:
+	case 3:
 		pkt->flags |= VNETRX_PKT_TSTAMP;
 		pkt->tstamp_back = rng_below(&s->rng, 1000);
 		break;
-	case 5:
+	case 4:
 		pkt->split = 1u + rng_below(&s->rng, (uint32_t)pkt->len);
 		break;
-	case 6:
+	case 5:
 		pkt->len = 14u + rng_below(&s->rng, (uint32_t)pkt->len - 13u);
 		break;
 	default:
@@ -170,56 +180,124 @@ static void device_words(struct stream *s, struct stream_pkt *pkt)
 	}
 }
 
-/* Device-verified, half done, or nothing said. */
+/* Device-verified (in a tunnel perhaps only outside), half done, or nothing said. */
 static void csum_words(struct stream *s, struct frame *f, struct stream_pkt *pkt)
 {
 	uint32_t way = rng_below(&s->rng, 4);
 	struct view v;
 
-	if (way == 0u && f->proto == FR_TCP) {
+	if (way == 0u && (f->proto == FR_TCP || (f->proto == FR_UDP && s->all))) {
 		f->partial = true;
 		pkt->len = frame_build(f, pkt->bytes);
 		view_frame(&v, pkt->bytes, pkt->len);
 		if (v.kind == VIEW_PORTS) {
 			pkt->flags |= VNETRX_PKT_PARTIAL;
 			pkt->csum_start = (uint16_t)v.l4;
-			pkt->csum_offset = 16;
+			pkt->csum_offset = f->proto == FR_TCP ? 16 : 6;
 		}
 	} else {
 		pkt->len = frame_build(f, pkt->bytes);
 		if (way > 1u)
 			pkt->flags |= VNETRX_PKT_CSUM_OK;
+		if (way > 1u && f->tunnel != NULL && !rng_once_in(&s->rng, 4))
+			pkt->flags |= VNETRX_PKT_CSUM_INNER;
 	}
+}
+
+static uint8_t right_type(const struct frame *f)
+{
+	unsigned type = f->proto == FR_UDP ? VNETRX_GSO_UDP_L4 : f->v6 ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
+
+	if (f->tunnel != NULL)
+		type |= f->tunnel->outer.v6 ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
+	return (uint8_t)type;
+}
+
+/* The device merged some segments of the flow, or says something odd. Returns how many. */
+static unsigned device_merges(struct stream *s, struct frame *f, struct stream_pkt *pkt)
+{
+	uint32_t mss = f->payload_len;
+	unsigned segs = 2u + rng_below(&s->rng, 8);
+
+	pkt->gso_size = (uint16_t)mss;
+	pkt->gso_type = right_type(f);
+	if (mss == 0u)
+		return 1;
+	switch (rng_below(&s->rng, 8)) {
+	case 0: pkt->gso_size = (uint16_t)(1u + rng_below(&s->rng, 2u * mss)); break;
+	case 1: pkt->gso_type = (uint8_t)rng_below(&s->rng, 256); break;
+	case 2: return 1; /* and no more than one segment */
+	default: break;
+	}
+	if (mss * segs > 60000u)
+		return 1;
+	f->payload_len = mss * segs;
+	if (rng_once_in(&s->rng, 4))
+		f->payload_len -= rng_below(&s->rng, mss);
+	return segs;
+}
+
+/* The flow as it is after frame f, of so many segments. */
+static void move_on(struct stream *s, struct frame *flow, const struct frame *f, unsigned segs)
+{
+	flow->seq += f->payload_len;
+	if (rng_once_in(&s->rng, 200))
+		return;
+	if (s->last % 3u != 0u) /* every third flow has fixed ids */
+		flow->id = (uint16_t)(flow->id + segs);
+	if (flow->tunnel != NULL && s->last % 4u != 0u)
+		flow->tunnel->outer.id = (uint16_t)(flow->tunnel->outer.id + segs);
+}
+
+static void change(struct stream *s, struct frame *f)
+{
+	if (s->all && rng_once_in(&s->rng, 3))
+		stream_change_any(&s->rng, f);
+	else if (rng_once_in(&s->rng, 2))
+		change_network(&s->rng, f);
+	else
+		change_transport(&s->rng, f, s->payload_max);
 }
 
 void stream_next(struct stream *s, struct stream_pkt *pkt)
 {
 	uint8_t *bytes = pkt->bytes;
 	bool odd = rng_once_in(&s->rng, s->odd);
+	struct frame_tunnel tunnel;
+	unsigned segs = 1;
 	bool lasting;
+	struct frame *flow;
 	struct frame f;
 
 	if (!rng_once_in(&s->rng, 3))
 		s->last = rng_below(&s->rng, s->nflows);
-	f = s->flow[s->last];
-	if (odd && rng_once_in(&s->rng, 2))
-		change_network(&s->rng, &f);
-	else if (odd)
-		change_transport(&s->rng, &f, s->payload_max);
-	lasting = odd && rng_once_in(&s->rng, 8) && f.proto == FR_TCP && f.doff == 0u;
+	flow = &s->flow[s->last];
+	f = *flow;
+	if (f.tunnel != NULL) {
+		tunnel = *f.tunnel;
+		f.tunnel = &tunnel;
+	}
+	if (odd)
+		change(s, &f);
+	lasting = odd && rng_once_in(&s->rng, 8) && f.proto == flow->proto && f.doff == 0u;
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->bytes = bytes;
 	f.pad = true;
+	if (s->gso && rng_once_in(&s->rng, 6))
+		segs = device_merges(s, &f, pkt);
 	csum_words(s, &f, pkt);
 	if (s->device_words && rng_once_in(&s->rng, s->odd))
 		device_words(s, pkt);
-	if (lasting) {
-		s->flow[s->last] = f;
-		s->flow[s->last].partial = false;
+	if (lasting && segs == 1u) {
+		struct frame_tunnel *kept = flow->tunnel;
+
+		*flow = f;
+		flow->partial = false;
+		flow->tunnel = kept;
+		if (kept != NULL)
+			*kept = tunnel;
 	}
-	s->flow[s->last].seq += f.payload_len;
-	if (!rng_once_in(&s->rng, 200) && s->last % 3u != 0u) /* every third flow has fixed ids */
-		s->flow[s->last].id++;
+	move_on(s, flow, &f, segs);
 	if (lasting && rng_once_in(&s->rng, 2))
 		start_flow(s, s->last);
 }

@@ -29,9 +29,11 @@ struct stream {
 	uint32_t     odd;                 /* one frame in so many is changed; 0 = none        */
 	uint32_t     payload_max;
 	bool         device_words;        /* tags taken off, marks, timestamps, fragments    */
-	bool         gso;                 /* with device_words: segment sizes too            */
+	bool         gso;                 /* the device merges packets too                   */
+	bool         all;                 /* UDP, PPPoE and tunnels too                      */
 	unsigned     last;
 	struct frame flow[STREAM_FLOWS];
+	struct frame_tunnel tunnel[STREAM_FLOWS];
 };
 
 /* A frame, and what the device says beside it: VNETRX_PKT_* bits in flags. */
@@ -41,11 +43,23 @@ struct stream_pkt {
 	size_t   split; /* bytes in its first fragment; 0 = all */
 	uint32_t flags;
 	uint16_t vlan_tci, vlan_proto, gso_size, csum_start, csum_offset;
+	uint8_t  gso_type;
 	uint32_t mark, hash;
 	uint64_t tstamp_back; /* its timestamp is so much before now */
 };
 
 void stream_init(struct stream *s, uint64_t seed, unsigned nflows, uint32_t odd, uint32_t payload_max);
 void stream_next(struct stream *s, struct stream_pkt *pkt);
+
+/* The same with UDP, PPPoE and tunnels. */
+void stream_init_all(struct stream *s, uint64_t seed, unsigned nflows, uint32_t odd, uint32_t payload_max);
+
+/* ---- stream_all.c ---- */
+
+/* Makes of a plain flow one of any protocol. */
+void stream_start_any(struct stream *s, unsigned i);
+
+/* One change of what only these have: PPPoE, the tunnel's headers, UDP. */
+void stream_change_any(struct rng *rng, struct frame *f);
 
 #endif

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The table "Bugs of others" in docs/testing.md: every case once, each with a test that exists, or with the reason why
+# there is nothing to test.
+. "$(dirname "$0")/lib.sh"
+
+cases="$(seq -f 'G%g' 44) A1 A2 A3 A4 A6 A7 A8 A9 A10 A11 A12 A16 A17 A18 A19 A20
+	B1 B2 B5 B7 B9 B10 B11 B12 B13 C1 C2 C5 C6 C8 C10 C11 C12 C13 C14 C15 F1 F2 F4 F6 F8"
+
+# Names of the tests that cmocka runs.
+tests_of()
+{
+	grep -h -o -E 'cmocka_unit_test[a-z_]*\([a-z_0-9]+' "$@" | sed 's/.*(//' | sort -u
+}
+
+# Rows "CASE|TEXT|TEST" of the table in $1.
+rows_of()
+{
+	sed -n 's/^| \([A-G][0-9]*\) | \(.*\) | \(.*\) |$/\1|\2|\3/p' "$1"
+}
+
+# Each case of the list has one row in $1, and there are no others.
+complete()
+{
+	rows_of "$1" | cut -d '|' -f 1 | sort >"$scratch/have"
+	printf '%s\n' $cases | sort >"$scratch/want"
+	diff "$scratch/want" "$scratch/have"
+}
+
+# Each row of $1 names tests in the list $2, all of which exist, or says why there is no counterpart.
+answered()
+{
+	rows_of "$1" | while IFS='|' read -r case text answer; do
+		[ ${#text} -ge 4 ] || echo "$case: does not say what went wrong"
+		names=$(echo "$answer" | grep -o '`[a-z_0-9]*`' | tr -d '`')
+		for name in $names; do
+			grep -q -x "$name" "$2" || echo "$case: there is no test $name"
+		done
+		case $answer in
+		'no counterpart: '????????????????????*) ;;
+		*) [ -n "$names" ] || echo "$case: names no test and no reason" ;;
+		esac
+	done >"$scratch/wrong"
+	cat "$scratch/wrong"
+	[ ! -s "$scratch/wrong" ]
+}
+
+tests_of tests/*.c >"$scratch/tests"
+verdict "$(echo $cases | wc -w) cases have one row each" complete docs/testing.md
+verdict "they name tests that exist ($(rows_of docs/testing.md | grep -c 'no counterpart') have no counterpart)" \
+	answered docs/testing.md "$scratch/tests"
+
+grep -v '^| G17 ' docs/testing.md >"$scratch/control.md"
+refused 'a case without a row' complete "$scratch/control.md"
+sed 's/`deep_tags_pass`/`deep_tags_fail`/' docs/testing.md >"$scratch/control.md"
+refused 'a test that does not exist' answered "$scratch/control.md" "$scratch/tests"
+sed 's/^\(| G3 .* |\) .* |$/\1 some day |/' docs/testing.md >"$scratch/control.md"
+refused 'a row without a test and a reason' answered "$scratch/control.md" "$scratch/tests"
+finish
