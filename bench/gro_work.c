@@ -5,6 +5,13 @@
 
 #define PACKET_NS 100u /* between two packets on the engine's clock */
 
+static const struct gro_calls linked = {
+	.init = vnetrx_gro_init,
+	.receive = vnetrx_gro_receive,
+	.flush = vnetrx_gro_flush,
+	.held = vnetrx_gro_held,
+};
+
 /* As many as DPDK's table has: what a window can hold. */
 static uint32_t places(const struct gro_case *c)
 {
@@ -21,13 +28,15 @@ void gro_work_init(struct gro_work *w, const struct gro_case *c, uint32_t protos
 		.hold_max_ns = 1000000000,
 	};
 
+	if (w->calls == NULL)
+		w->calls = &linked;
 	w->c = c;
 	w->pkts = 0;
 	w->out = 0;
 	w->hash = false;
 	w->now = 1000;
 	supply_traffic(&w->traffic, c);
-	if (vnetrx_gro_init(&w->gro, &cfg, w->mem, GRO_WORK_MEM) != VNETRX_OK)
+	if (w->calls->init(&w->gro, &cfg, w->mem, GRO_WORK_MEM) != VNETRX_OK)
 		bench_die("vnetrx_gro_init");
 }
 
@@ -66,7 +75,7 @@ static void check_chunk(struct gro_work *w, struct vnetrx_pktq *out)
 	w->pkts += w->s->chunk;
 	while ((pkt = vnetrx_pktq_take(out)) != NULL)
 		segs += check_packet(w, pkt);
-	if (segs != w->s->chunk || vnetrx_gro_held(w->gro) != 0)
+	if (segs != w->s->chunk || w->calls->held(w->gro) != 0)
 		bench_die("packets were lost or came out twice");
 }
 
@@ -77,9 +86,9 @@ static void piece(struct gro_work *w, struct vnetrx_pkt *const *pkts, struct vne
 
 	for (i = 0; i < w->s->piece; i += c->burst) {
 		w->now += (vnetrx_ns)c->burst * PACKET_NS;
-		vnetrx_gro_receive(w->gro, pkts + i, c->burst, w->now, out);
+		w->calls->receive(w->gro, pkts + i, c->burst, w->now, out);
 		if (c->window != 0u && (i + c->burst) % c->window == 0u)
-			vnetrx_gro_flush(w->gro, out);
+			w->calls->flush(w->gro, out);
 	}
 }
 
@@ -93,7 +102,7 @@ static void chunk(struct gro_work *w, struct bench_pieces *pieces)
 		piece(w, w->s->pkts + i, &out);
 		bench_piece_end(w->b, pieces, w->s->piece);
 	}
-	vnetrx_gro_flush(w->gro, &out);
+	w->calls->flush(w->gro, &out);
 	check_chunk(w, &out);
 }
 

@@ -10,11 +10,21 @@
 
 struct bench;
 
+/* The engine's calls: those of the library that is linked, or of another build of it. */
+struct gro_calls {
+	int  (*init)(struct vnetrx_gro **gro, const struct vnetrx_gro_config *cfg, void *mem, size_t mem_size);
+	void (*receive)(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned n, vnetrx_ns now,
+	                struct vnetrx_pktq *out);
+	void (*flush)(struct vnetrx_gro *gro, struct vnetrx_pktq *out);
+	unsigned (*held)(const struct vnetrx_gro *gro);
+};
+
 struct gro_work {
 	struct bench          *b;
 	struct supply         *s;
 	const struct gro_case *c;
 	struct vnetrx_gro     *gro;
+	const struct gro_calls *calls; /* NULL = the linked library's                            */
 	void                  *mem;    /* GRO_WORK_MEM bytes                                     */
 	struct traffic         traffic;
 	vnetrx_ns              now;
