@@ -160,18 +160,22 @@ void bench_window_end(struct bench *b)
 
 void bench_piece_begin(struct bench *b, struct bench_pieces *p)
 {
-	b->disturbed = false;
-	watch_begin(b);
+	if (!p->together || p->count[0] == 0u) {
+		b->disturbed = false;
+		watch_begin(b);
+	}
 	p->start = bench_ticks();
 }
 
 void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units)
 {
 	uint64_t ticks = bench_ticks() - p->start;
-	unsigned to;
+	unsigned to = 0;
 
-	watch_end(b);
-	to = b->disturbed ? 1u : 0u;
+	if (!p->together) {
+		watch_end(b);
+		to = b->disturbed ? 1u : 0u;
+	}
 	p->ticks[to] += ticks;
 	p->units[to] += units;
 	p->count[to]++;
@@ -182,7 +186,10 @@ double bench_pieces_ns(struct bench *b, const struct bench_pieces *p)
 	unsigned from = p->count[0] != 0u ? 0u : 1u;
 
 	b->windowed = true;
-	b->disturbed = p->count[0] < p->count[1];
+	if (p->together)
+		watch_end(b);
+	else
+		b->disturbed = p->count[0] < p->count[1];
 	return bench_elapsed(b, p->ticks[from], p->count[from]) / (double)p->units[from];
 }
 

@@ -96,6 +96,7 @@ struct bench_pieces {
 	uint64_t units[2];  /* what was done in them        */
 	uint32_t count[2];
 	uint64_t start;
+	bool     together; /* judged as one: pieces so short that the judging would be felt in them */
 	long     preempted;
 };
 

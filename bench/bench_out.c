@@ -151,7 +151,7 @@ int bench_fini(struct bench *b)
 
 /* ---- tables ---- */
 
-#define NAME_WIDTH 22
+#define NAME_WIDTH 28
 
 static int width(const struct bench *b, unsigned col)
 {

@@ -103,8 +103,8 @@ double dpdk_floor_repeat(void *arg)
 		touch, hash, descriptor, chain,
 	};
 	static volatile uint64_t sink;
-	struct bench_pieces pieces = { .start = 0 };
 	struct dpdk_floor *f = arg;
+	struct bench_pieces pieces = { .together = f->s->together };
 	uint32_t piece = f->s->piece;
 	uint32_t done, i;
 

@@ -202,8 +202,8 @@ static void heavy(const struct dpdk_peer *p, uint32_t from, uint32_t to)
 
 double dpdk_peer_repeat(void *arg)
 {
-	struct bench_pieces pieces = { .start = 0 };
 	struct dpdk_peer *p = arg;
+	struct bench_pieces pieces = { .together = p->s->together };
 	uint32_t piece = p->s->piece;
 	uint32_t done, i;
 

@@ -108,8 +108,8 @@ static void chunk(struct gro_work *w, struct bench_pieces *pieces)
 
 double gro_work_repeat(void *arg)
 {
-	struct bench_pieces pieces = { .start = 0 };
 	struct gro_work *w = arg;
+	struct bench_pieces pieces = { .together = w->s->together };
 	uint32_t done;
 
 	for (done = 0; done < w->s->total; done += w->s->chunk) {

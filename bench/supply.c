@@ -31,7 +31,8 @@ void supply_order(struct supply *s, enum memory memory, uint32_t window)
 	uint32_t i;
 
 	s->chunk = cold ? SUPPLY_PACKETS : window > 256u ? SUPPLY_HOT_LONG : SUPPLY_HOT;
-	s->piece = window > 256u ? SUPPLY_HOT_LONG : SUPPLY_HOT;
+	s->piece = cold || window > 256u ? SUPPLY_HOT_LONG : SUPPLY_HOT;
+	s->together = !cold && window <= 256u;
 	s->total = cold ? SUPPLY_PACKETS : s->chunk * SUPPLY_CHUNKS;
 	for (i = 0; i < SUPPLY_PACKETS; i++)
 		s->order[i] = i;

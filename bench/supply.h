@@ -41,6 +41,7 @@ struct supply {
 	uint32_t           chunk; /* packets written at once                           */
 	uint32_t           total; /* packets of one repeat                             */
 	uint32_t           piece; /* packets between two looks at the clock            */
+	bool               together; /* pieces too short to be judged one by one         */
 };
 
 /* What goes through an engine, and how. */
