@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two builds of the library in one process, in turns: what did a change bring? Built and run by gro_ab.sh, which gives all
- * symbols of one build the prefix old_, of the other new_. Both must have the same struct vnetrx_pkt.
+ * Two builds of the library in one process, in turns: what did a change bring? Built and run by gro_ab.sh, which gives
+ * all symbols of one build the prefix old_, of the other new_. Both must have the same struct vnetrx_pkt.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "gro_work.h"
 
 #define CALLS(prefix) \
-	int prefix##vnetrx_gro_init(struct vnetrx_gro **gro, const struct vnetrx_gro_config *cfg, void *mem, size_t size); \
+	int prefix##vnetrx_gro_init(struct vnetrx_gro **gro, const struct vnetrx_gro_config *cfg, void *mem, \
+	                            size_t size); \
 	void prefix##vnetrx_gro_receive(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned n, \
 	                                vnetrx_ns now, struct vnetrx_pktq *out); \
 	void prefix##vnetrx_gro_flush(struct vnetrx_gro *gro, struct vnetrx_pktq *out); \
@@ -53,7 +54,8 @@ static void row(struct ab *ab, struct bench *b, const struct pick *pick, enum me
 	static const struct gro_calls *const calls[2] = { &old_calls, &new_calls };
 	struct gro_case c = {
 		.pattern = pick->pattern, .kind = pick->kind, .memory = memory, .flows = pick->flows,
-		.payload = TRAFFIC_PAYLOAD, .push_every = pick->push_every, .window = pick->window, .burst = pick->burst,
+		.payload = TRAFFIC_PAYLOAD, .push_every = pick->push_every, .window = pick->window,
+		.burst = pick->burst,
 	};
 	struct bench_work works[2];
 	char name[64];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What did a change bring to the GRO engine? Builds lib/ of two revisions with -O2 and runs them in one process, in turns.
+# What did a change bring to the GRO engine? Builds lib/ of two revisions with -O2 and runs them in one process.
 #
 #	bench/gro_ab.sh OLD NEW [--quick] [--only TEXT] [--repeats N]
 #
