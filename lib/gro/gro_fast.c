@@ -256,7 +256,7 @@ static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *da
 	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
 }
 
-/* Proves that the packet is the next full segment of f, and joins it. */
+/* Proves that the packet is the next full segment of f, which is of the lane's shape, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
                              const struct lane *lane)
 {
@@ -264,8 +264,8 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	uint32_t slot = (uint32_t)(f - gro->flows.flow);
 	struct vnrx_links *l = &gro->flows.links[slot];
 
-	if (f->len != pkt->frag_len || f->shape != lane->index ||
-	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !l4_continues(f, data, lane))
+	if (f->len != pkt->frag_len || !same_header(f, data, gro->shape[lane->index].mask, lane) ||
+	    !l4_continues(f, data, lane))
 		return false;
 	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
@@ -304,7 +304,8 @@ static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const
 				opened++;
 				continue;
 			}
-			if (!same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len))
+			/* of another shape, its headers may be shorter than where the key lies */
+			if (f->shape != lane.index || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len))
 				break;
 		}
 		if (!join(gro, f, pkt, &lane))
