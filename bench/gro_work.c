@@ -5,11 +5,10 @@
 
 #define PACKET_NS 100u /* between two packets on the engine's clock */
 
+/* As many as DPDK's table has: what a window can hold. */
 static uint32_t places(const struct gro_case *c)
 {
-	uint32_t held = c->window != 0u && c->window < c->flows ? c->window : c->flows;
-
-	return held < 64u || c->window == 0u ? 64u : held;
+	return c->window < 64u ? 64u : c->window;
 }
 
 void gro_work_init(struct gro_work *w, const struct gro_case *c, uint32_t protos, uint64_t key)

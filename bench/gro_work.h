@@ -6,7 +6,7 @@
 #include "supply.h"
 #include "vnetrx/gro.h"
 
-#define GRO_WORK_MEM ((size_t)2 << 20)
+#define GRO_WORK_MEM ((size_t)4 << 20)
 
 struct bench;
 
@@ -23,8 +23,8 @@ struct gro_work {
 	uint64_t               out;    /* that came out                                          */
 };
 
-/* An engine for c that merges `protos` (VNETRX_GRO_TCP ...), with as many places as packets can be held at once: the
- * lesser of window and flows, at least 64. `key` 0 = one of its own. */
+/* An engine for c that merges `protos` (VNETRX_GRO_TCP ...), with as many places as a window has packets, at least
+ * 64. `key` 0 = one of its own. */
 void gro_work_init(struct gro_work *w, const struct gro_case *c, uint32_t protos, uint64_t key);
 
 /* ns per packet; arg is a struct gro_work. Every packet that comes out is checked. */

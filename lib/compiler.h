@@ -23,6 +23,7 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VNRX_PREFETCH(p) __builtin_prefetch(p)
 #define VNRX_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
+#define VNRX_KEEP()      __asm__ volatile("") /* an effect: GCC drops calls of functions that only prefetch */
 #define VNRX_COLD        __attribute__((cold, noinline))
 #define VNRX_INLINE      inline __attribute__((always_inline))
 #else
@@ -30,6 +31,7 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_UNLIKELY(x) (x)
 #define VNRX_PREFETCH(p) ((void)(p))
 #define VNRX_PREFETCH_WRITE(p) ((void)(p))
+#define VNRX_KEEP()      ((void)0)
 #define VNRX_COLD
 #define VNRX_INLINE      inline
 #endif
@@ -51,45 +53,45 @@ static VNRX_INLINE unsigned vnrx_low_byte(uint64_t x)
 #if defined(VNRX_GNU) && (defined(__SSE2__) || defined(__ARM_NEON))
 typedef uint64_t vnrx_vec __attribute__((vector_size(16)));
 
+static VNRX_INLINE vnrx_vec vnrx_masked_differ(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t off)
+{
+	vnrx_vec va, vb, vm;
+
+	memcpy(&va, a + off, sizeof(va));
+	memcpy(&vb, b + off, sizeof(vb));
+	memcpy(&vm, mask + off, sizeof(vm));
+	return (va ^ vb) & vm;
+}
+
 static VNRX_INLINE bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
 {
 	uint32_t last = len - 16u;
-	uint32_t off = 0;
-	vnrx_vec differs = { 0, 0 };
+	vnrx_vec differs = vnrx_masked_differ(a, b, mask, last);
 
-	for (;;) {
-		vnrx_vec va, vb, vm;
+	for (uint32_t off = 0; off < last; off += 16u)
+		differs |= vnrx_masked_differ(a, b, mask, off);
+	return (differs[0] | differs[1]) == 0u;
+}
+#else
+static VNRX_INLINE uint64_t vnrx_masked_differ(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t off)
+{
+	uint64_t wa, wb, wm;
 
-		memcpy(&va, a + off, sizeof(va));
-		memcpy(&vb, b + off, sizeof(vb));
-		memcpy(&vm, mask + off, sizeof(vm));
-		differs |= (va ^ vb) & vm;
-		if (off == last)
-			return (differs[0] | differs[1]) == 0u;
-		off = off + 16u < last ? off + 16u : last;
-	}
+	memcpy(&wa, a + off, sizeof(wa));
+	memcpy(&wb, b + off, sizeof(wb));
+	memcpy(&wm, mask + off, sizeof(wm));
+	return (wa ^ wb) & wm;
 }
 
-#else
-static inline bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
+static VNRX_INLINE bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t len)
 {
 	uint32_t last = len - 8u;
-	uint32_t off = 0;
-	uint64_t differs = 0;
+	uint64_t differs = vnrx_masked_differ(a, b, mask, last);
 
-	for (;;) {
-		uint64_t wa, wb, wm;
-
-		memcpy(&wa, a + off, sizeof(wa));
-		memcpy(&wb, b + off, sizeof(wb));
-		memcpy(&wm, mask + off, sizeof(wm));
-		differs |= (wa ^ wb) & wm;
-		if (off == last)
-			return differs == 0u;
-		off = off + 8u < last ? off + 8u : last;
-	}
+	for (uint32_t off = 0; off < last; off += 8u)
+		differs |= vnrx_masked_differ(a, b, mask, off);
+	return differs == 0u;
 }
-
 #endif
 
 /*

@@ -34,6 +34,17 @@ static VNRX_INLINE void vnrx_put_be32(uint8_t *p, uint32_t v)
 	p[3] = (uint8_t)v;
 }
 
+/* A number as the 16-bit word that it is in network order. */
+static VNRX_INLINE uint16_t vnrx_wire16(uint32_t v)
+{
+	uint8_t bytes[2];
+	uint16_t word;
+
+	vnrx_put_be16(bytes, v);
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
 /* Native-order words at any address. */
 static VNRX_INLINE uint16_t vnrx_load16(const void *p)
 {

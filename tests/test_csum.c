@@ -206,7 +206,7 @@ static void masked_compare_sees_each_bit_and_nothing_else(void **state)
 		assert_true(vnrx_masked_equal(a, b, mask, len));
 		assert_true(portable_masked_equal(a, b, mask, len));
 		for (uint32_t bit = 0; bit < len * 8u; bit++) {
-			bool masked = (mask[bit / 8u] >> bit % 8u & 1u) == 0u;
+			bool masked = ((unsigned)mask[bit / 8u] >> bit % 8u & 1u) == 0u;
 
 			b[bit / 8u] ^= (uint8_t)(1u << bit % 8u);
 			assert_int_equal(vnrx_masked_equal(a, b, mask, len), masked);

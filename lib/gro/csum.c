@@ -73,16 +73,11 @@ uint16_t vnrx_sum_pkt(const struct vnetrx_pkt *pkt, uint32_t off, uint32_t len)
 
 uint16_t vnrx_sum_pseudo(const uint8_t *l3, unsigned version, uint32_t proto, uint32_t len)
 {
-	uint8_t rest[8];
-	uint64_t sum;
+	uint32_t rest = (uint32_t)vnrx_wire16(len / 65536u) + vnrx_wire16(len) + vnrx_wire16(proto);
 
-	vnrx_put_be32(rest, len);
-	vnrx_put_be32(rest + 4, proto);
-	if (version == 4u)
-		sum = (uint64_t)vnrx_load32(l3 + VNRX_IPV4_SRC) + vnrx_load32(l3 + VNRX_IPV4_SRC + 4u);
-	else
-		sum = vnrx_sum(l3 + VNRX_IPV6_SRC, 32u);
-	return fold64(sum + vnrx_load32(rest) + vnrx_load32(rest + 4)); /* at most 34 bits */
+	if (version != 4u)
+		return fold64((uint64_t)rest + vnrx_sum(l3 + VNRX_IPV6_SRC, 32u));
+	return fold64((uint64_t)rest + vnrx_load32(l3 + VNRX_IPV4_SRC) + vnrx_load32(l3 + VNRX_IPV4_SRC + 4u));
 }
 
 uint16_t vnrx_sum_ipv4(const uint8_t *l3)

@@ -78,11 +78,12 @@ static VNRX_INLINE void ip_finish(uint8_t *l3, bool ipv6, uint32_t ip_len)
 {
 	uint32_t len = ipv6 ? ip_len - VNRX_IPV6_HDR : ip_len;
 	uint8_t *field = l3 + (ipv6 ? VNRX_IPV6_LEN : VNRX_IPV4_LEN);
-	uint32_t sum = (uint16_t)~vnrx_load16(l3 + VNRX_IPV4_CSUM) + (uint32_t)(uint16_t)~vnrx_load16(field);
+	uint16_t word = vnrx_wire16(len <= 65535u ? len : 0u);
+	uint32_t sum = (uint32_t)word + (uint16_t)~vnrx_load16(field) + (uint16_t)~vnrx_load16(l3 + VNRX_IPV4_CSUM);
 
-	vnrx_put_be16(field, len <= 65535u ? len : 0u);
+	memcpy(field, &word, sizeof(word));
 	if (!ipv6)
-		vnrx_put_sum(l3 + VNRX_IPV4_CSUM, (uint16_t)~vnrx_fold(sum + vnrx_load16(field)));
+		vnrx_put_sum(l3 + VNRX_IPV4_CSUM, (uint16_t)~vnrx_fold(sum));
 }
 
 static VNRX_INLINE bool id_fixed(const struct vnrx_id *id)

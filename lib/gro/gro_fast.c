@@ -11,114 +11,15 @@
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
 #include "engine.h"
+#include "lane.h"
 #include "prefetch.h"
 #include "record.h"
-
-/* What the loop of one shape knows; of the fixed shapes, at compile time. */
-struct lane {
-	uint32_t l3;
-	uint32_t l4;
-	uint32_t addrs;    /* offset of the bytes that tell a flow from the one before */
-	uint32_t key_len;  /* their number, 8 * n + 4                                   */
-	uint32_t hdr_min;
-	uint32_t outer_l3;
-	uint32_t outer_l4;
-	unsigned kind;     /* VNRX_KIND_* */
-	unsigned index;
-	bool     fixed;
-};
-
-static VNRX_INLINE bool is_v6(const struct lane *lane)
-{
-	return (lane->kind & VNRX_KIND_IPV6) != 0u;
-}
-
-static VNRX_INLINE bool is_udp(const struct lane *lane)
-{
-	return (lane->kind & VNRX_KIND_UDP) != 0u;
-}
-
-static VNRX_INLINE bool is_tunnel(const struct lane *lane)
-{
-	return (lane->kind & VNRX_KIND_TUNNEL) != 0u;
-}
-
-static VNRX_INLINE bool is_outer_v4(const struct lane *lane)
-{
-	return is_tunnel(lane) && (lane->kind & VNRX_KIND_OUTER_IPV6) == 0u;
-}
-
-/* ---- is the packet of the common kind ---- */
-
-static VNRX_COLD bool partial_here(const struct vnetrx_pkt *pkt, const struct lane *lane)
-{
-	uint32_t off = is_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM;
-
-	if (pkt->csum_start != lane->l4 || pkt->csum_offset != off || pkt->frag_len <= lane->hdr_min)
-		return false;
-	return !is_udp(lane) || vnrx_load16(pkt->data + lane->l4 + off) != 0u; /* 0 would say that there is none */
-}
-
-static VNRX_INLINE bool plain(const struct vnetrx_pkt *pkt, const struct lane *lane)
-{
-	uint32_t flags = pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
-
-	if (VNRX_UNLIKELY(flags != VNETRX_PKT_CSUM_OK) && (flags != VNETRX_PKT_PARTIAL || !partial_here(pkt, lane)))
-		return false;
-	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
-	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
-		return false; /* only the tunnel's own checksum was verified */
-	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
-}
-
-/* ---- which flow ---- */
-
-static VNRX_INLINE bool same_key(const uint8_t *a, const uint8_t *b, uint32_t len)
-{
-	uint32_t off = 0;
-
-	for (; off + 8u <= len; off += 8u) {
-		if (vnrx_load64(a + off) != vnrx_load64(b + off))
-			return false;
-	}
-	return vnrx_load32(a + off) == vnrx_load32(b + off);
-}
-
-/* Where a frame's hash points. */
-struct place {
-	uint64_t addrs; /* hash of the addresses */
-	uint32_t hash;
-	uint32_t set;
-};
-
-static VNRX_INLINE struct place place_of(const struct vnrx_flows *t, const uint8_t *data, const struct lane *lane)
-{
-	struct place p;
-
-	p.addrs = vnrx_hash_addrs(t, data + lane->l3, is_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
-	if (is_tunnel(lane))
-		p.addrs += vnrx_hash_addrs(t, data + lane->outer_l3, is_outer_v4(lane) ? 4u : 6u, VNRX_KEY_OUTER);
-	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4),
-	                        is_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
-	p.set = vnrx_hash_set(t, p.hash);
-	return p;
-}
-
-/* The first record whose tag fits; the compares that follow prove or refute it. */
-static VNRX_INLINE struct vnrx_flow *probe(const struct vnrx_flows *t, const struct place *p)
-{
-	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
-
-	if (match == 0u)
-		return NULL;
-	return &t->flow[p->set * VNRX_WAYS + vnrx_low_byte(match & (0u - match))];
-}
 
 /* ---- a flow that is not in the table ---- */
 
 /* EtherTypes, IP version, protocol, lengths: is the frame of the shape that was guessed, and a plain data segment (ACK
  * and nothing else) without padding? Returns its header length, or 0. */
-static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct lane *lane)
+static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct vnrx_lane *lane)
 {
 	const uint8_t *l3 = data + lane->l3;
 	uint32_t hdr_len = lane->l4 + data[lane->l4 + VNRX_TCP_DOFF] / 16u * 4u;
@@ -127,7 +28,7 @@ static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, con
 		if (vnrx_be16(data + off) != VNRX_TYPE_8021Q && vnrx_be16(data + off) != VNRX_TYPE_8021AD)
 			return 0;
 	}
-	if (!is_v6(lane)) {
+	if (!vnrx_lane_v6(lane)) {
 		if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV4 || l3[0] != 0x45u || l3[VNRX_IPV4_PROTO] != VNRX_PROTO_TCP ||
 		    vnrx_be16(l3 + VNRX_IPV4_LEN) != len - lane->l3 ||
 		    (vnrx_be16(l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u || vnrx_sum_ipv4(l3) != 0xffffu)
@@ -149,8 +50,8 @@ static VNRX_INLINE bool wanted(const struct vnetrx_gro *gro, uint32_t len, uint3
 }
 
 /* Holds a packet whose flow is not in the table, where a place is free. */
-static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct place *p,
-                                               const struct lane *lane)
+static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
+                                               const struct vnrx_place *p, const struct vnrx_lane *lane)
 {
 	struct vnrx_flows *t = &gro->flows;
 	uint64_t free_ways = ~t->tags[p->set] & VNRX_TAG_TOPS;
@@ -167,7 +68,7 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways & (0u - free_ways));
 	f = &t->flow[slot];
 	seg.d.ip.l3 = lane->l3;
-	seg.d.ip.version = is_v6(lane) ? 6u : 4u;
+	seg.d.ip.version = vnrx_lane_v6(lane) ? 6u : 4u;
 	seg.d.l4 = lane->l4;
 	seg.d.payload = hdr_len;
 	seg.d.proto = VNRX_PROTO_TCP;
@@ -193,9 +94,9 @@ static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *
 }
 
 /* What the compare leaves open: does the transport header go on? */
-static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct lane *lane)
+static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
 {
-	if (is_udp(lane)) {
+	if (vnrx_lane_udp(lane)) {
 		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
 		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
 
@@ -205,11 +106,11 @@ static VNRX_INLINE bool l4_continues(const struct vnrx_flow *f, const uint8_t *d
 }
 
 /* And the outer headers? A UDP tunnel with a checksum of its own takes the general way. */
-static VNRX_INLINE bool outer_continues(const struct vnrx_links *l, const uint8_t *data, const struct lane *lane)
+static VNRX_INLINE bool outer_continues(const struct vnrx_links *l, const uint8_t *data, const struct vnrx_lane *lane)
 {
 	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u && vnrx_load16(data + lane->outer_l4 + VNRX_UDP_CSUM) != 0u)
 		return false;
-	return !is_outer_v4(lane) || id_continues(&l->outer_id, data + lane->outer_l3);
+	return !vnrx_lane_outer_v4(lane) || id_continues(&l->outer_id, data + lane->outer_l3);
 }
 
 static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt)
@@ -232,15 +133,15 @@ static VNRX_INLINE uint64_t differ64(const uint8_t *a, const uint8_t *b, uint32_
 
 /* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places
  * are known at compile time. The words overlap. */
-static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct lane *lane)
+static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct vnrx_lane *lane)
 {
 	static const uint8_t no_id[8] = { 0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff };
-	uint32_t end = is_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
+	uint32_t end = vnrx_lane_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
 	uint64_t differs = differ64(a, b, 0) | differ64(a, b, 8) | differ64(a, b, end - 8u);
 
 	if (end >= 24u)
 		differs |= differ64(a, b, 16u);
-	if (!is_v6(lane)) /* length, id, fragment, time to live, protocol */
+	if (!vnrx_lane_v6(lane)) /* length, id, fragment, time to live, protocol */
 		differs |= differ64(a, b, end) & vnrx_load64(no_id);
 	differs |= differ64(a, b, lane->l4 + VNRX_TCP_ACK); /* acknowledgement, flags, window */
 	differs |= differ64(a, b, lane->l4 + VNRX_TCP_URGENT);
@@ -249,16 +150,16 @@ static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, co
 
 /* The key of both is the same: is everything else of the header that does not rise or fall? */
 static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
-                                    const struct lane *lane)
+                                    const struct vnrx_lane *lane)
 {
-	if (lane->fixed && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
+	if (lane->known && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
 		return same_usual_header(data, f->hdr, lane);
 	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
 }
 
-/* Proves that the packet is the next full segment of f, which is of the lane's shape, and joins it. */
+/* Proves that the packet, which has the key of f, is its next full segment, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
-                             const struct lane *lane)
+                             const struct vnrx_lane *lane)
 {
 	const uint8_t *data = pkt->data;
 	uint32_t slot = (uint32_t)(f - gro->flows.flow);
@@ -267,71 +168,133 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	if (f->len != pkt->frag_len || !same_header(f, data, gro->shape[lane->index].mask, lane) ||
 	    !l4_continues(f, data, lane))
 		return false;
-	if (!is_v6(lane) && !id_continues(&f->id, data + lane->l3))
+	if (!vnrx_lane_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
-	if (is_tunnel(lane) && !outer_continues(l, data, lane))
+	if (vnrx_lane_tunnel(lane) && !outer_continues(l, data, lane))
 		return false;
 	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
 		return false;
-	if (!is_v6(lane))
+	if (!vnrx_lane_v6(lane))
 		vnrx_id_advance(&f->id, data + lane->l3, 1u);
-	if (is_outer_v4(lane))
+	if (vnrx_lane_outer_v4(lane))
 		vnrx_id_advance(&l->outer_id, data + lane->outer_l3, 1u);
 	link_segment(f, pkt);
 	return true;
 }
 
-static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                const struct lane lane)
+/* The guess was nowhere: the packet before may have opened the flow, or this one does. NULL = it takes the general
+ * way. */
+static VNRX_INLINE struct vnrx_flow *find_or_open(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
+                                                  const struct vnrx_lane *lane, bool *opened)
 {
-	struct vnrx_flow *f = NULL;
-	unsigned first = i, opened = 0;
+	struct vnrx_place p = vnrx_place_of(&gro->flows, pkt->data, lane);
+	struct vnrx_flow *f = vnrx_find(&gro->flows, &p);
 
+	if (f == NULL && lane->opens) {
+		f = open_flow(gro, pkt, &p, lane);
+		*opened = f != NULL;
+	}
+	return f;
+}
+
+/* Takes packets while their flows change: the place of the next one is looked for before this one is joined, so that
+ * neither waits for the other. What is found is a guess that the join proves. *same: the flow of which the next packet
+ * seems to be too, NULL = the end. */
+static VNRX_INLINE unsigned run_mixed(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                                      struct vnrx_flow **same, const struct vnrx_lane *lane)
+{
+	struct vnrx_flow *f, *next;
+	bool more;
+
+	*same = NULL;
+	vnrx_prefetch_ahead(pkts, i, n);
+	if (VNRX_UNLIKELY(!vnrx_plain(pkts[i], lane)))
+		return i;
+	f = vnrx_guess(&gro->flows, pkts[i], lane);
+	do {
+		bool opened = false;
+
+		next = NULL;
+		more = false;
+		if (VNRX_LIKELY(i + 1u < n)) {
+			vnrx_prefetch_ahead(pkts, i + 1u, n);
+			more = vnrx_plain(pkts[i + 1u], lane);
+		}
+		if (VNRX_LIKELY(more))
+			next = vnrx_guess(&gro->flows, pkts[i + 1u], lane);
+		if (VNRX_UNLIKELY(f == NULL))
+			f = find_or_open(gro, pkts[i], lane, &opened);
+		if (VNRX_UNLIKELY(opened)) {
+			if (more && vnrx_is_of(f, pkts[i + 1u], lane))
+				next = f;
+		} else if (VNRX_UNLIKELY(f == NULL) || f->shape != lane->index || !vnrx_is_of(f, pkts[i], lane) ||
+		           !join(gro, f, pkts[i], lane)) {
+			return i; /* of another shape, its headers may end before where the key lies: not read */
+		}
+		i++;
+		if (f == next) {
+			*same = f;
+			return i;
+		}
+		f = next;
+	} while (more);
+	return i;
+}
+
+/* Takes packets of *f, until one is of another flow; *f is NULL then when one takes the general way. */
+static VNRX_INLINE unsigned run_same(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                                     struct vnrx_flow **f, const struct vnrx_lane *lane)
+{
 	for (; i < n; i++) {
 		struct vnetrx_pkt *pkt = pkts[i];
+		bool is_plain;
 
 		vnrx_prefetch_ahead(pkts, i, n);
-		if (VNRX_UNLIKELY(!plain(pkt, &lane)))
+		is_plain = vnrx_plain(pkt, lane);
+		if (VNRX_LIKELY(is_plain) && !vnrx_is_of(*f, pkt, lane))
 			break;
-		if (VNRX_UNLIKELY(f == NULL) || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len)) {
-			struct place p = place_of(&gro->flows, pkt->data, &lane);
-
-			f = probe(&gro->flows, &p);
-			if (VNRX_UNLIKELY(f == NULL)) {
-				f = lane.fixed ? open_flow(gro, pkt, &p, &lane) : NULL;
-				if (f == NULL)
-					break;
-				opened++;
-				continue;
-			}
-			/* of another shape, its headers may be shorter than where the key lies */
-			if (f->shape != lane.index || !same_key(pkt->data + lane.addrs, f->hdr + lane.addrs, lane.key_len))
-				break;
+		if (VNRX_UNLIKELY(!is_plain) || !join(gro, *f, pkt, lane)) {
+			*f = NULL;
+			break;
 		}
-		if (!join(gro, f, pkt, &lane))
-			break;
 	}
-	gro->stats.joined += i - first - opened;
-	gro->stats.held_new += opened;
+	return i;
+}
+
+static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
+                                const struct vnrx_lane lane)
+{
+	uint32_t held = gro->flows.held;
+	struct vnrx_flow *f;
+	unsigned first = i;
+
+	do {
+		i = run_mixed(gro, pkts, i, n, &f, &lane);
+		if (f != NULL)
+			i = run_same(gro, pkts, i, n, &f, &lane);
+	} while (f != NULL && i < n);
+	gro->stats.joined += i - first - (gro->flows.held - held);
+	gro->stats.held_new += gro->flows.held - held;
 	return i;
 }
 
 /* ---- the loops ---- */
 
-#define IPV4_LANE(tags) \
-	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 34u + 4u * (tags), .addrs = 26u + 4u * (tags), .key_len = 12u, \
-	                .hdr_min = 54u + 4u * (tags), .index = (tags), .fixed = true })
-#define IPV6_LANE(tags) \
-	((struct lane){ .l3 = 14u + 4u * (tags), .l4 = 54u + 4u * (tags), .addrs = 22u + 4u * (tags), .key_len = 36u, \
-	                .hdr_min = 74u + 4u * (tags), .index = 3u + (tags), .kind = VNRX_KIND_IPV6, .fixed = true })
+/* TCP without VLAN tags, which is worth a loop of its own. */
+static const struct vnrx_lane ipv4_lane = {
+	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 54u, .index = 0u, .known = true, .opens = true,
+};
+static const struct vnrx_lane ipv6_lane = {
+	.l3 = 14u, .l4 = 54u, .addrs = 22u, .key_len = 36u, .hdr_min = 74u, .index = 3u, .kind = VNRX_KIND_IPV6,
+	.known = true, .opens = true,
+};
 
-/* A shape that was taken up. The ports and the end of the address before them tell flows apart; the compare does the
- * rest. */
+/* Any other shape. The ports and the end of the address before them tell flows apart; the compare does the rest. */
 static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
                           unsigned index)
 {
 	const struct vnrx_shape *s = &gro->shape[index];
-	struct lane lane = {
+	struct vnrx_lane lane = {
 		.l3 = s->l3,
 		.l4 = s->l4,
 		.addrs = s->l4 - 8u,
@@ -341,6 +304,7 @@ static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts
 		.outer_l4 = s->outer_l4,
 		.kind = s->kind,
 		.index = index,
+		.opens = index < VNRX_SHAPES_FIXED,
 	};
 
 	return run(gro, pkts, i, n, lane);
@@ -351,17 +315,9 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 {
 	switch (shape) {
 	case 0:
-		return run(gro, pkts, i, n, IPV4_LANE(0u));
-	case 1:
-		return run(gro, pkts, i, n, IPV4_LANE(1u));
-	case 2:
-		return run(gro, pkts, i, n, IPV4_LANE(2u));
+		return run(gro, pkts, i, n, ipv4_lane);
 	case 3:
-		return run(gro, pkts, i, n, IPV6_LANE(0u));
-	case 4:
-		return run(gro, pkts, i, n, IPV6_LANE(1u));
-	case 5:
-		return run(gro, pkts, i, n, IPV6_LANE(2u));
+		return run(gro, pkts, i, n, ipv6_lane);
 	case VNRX_SHAPE_UDP:
 		return vnrx_udp_run(gro, pkts, i, n, q);
 	default:

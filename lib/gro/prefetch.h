@@ -9,7 +9,7 @@
 
 /* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of VNRX_STEP
  * packets, so that the ends are looked for only once in each. */
-#define VNRX_AHEAD 8u
+#define VNRX_AHEAD 12u
 #define VNRX_STEP  4u
 
 static VNRX_INLINE void vnrx_prefetch_headers(const struct vnetrx_pkt *pkt)
@@ -25,6 +25,7 @@ static inline void vnrx_prefetch_start(struct vnetrx_pkt *const *pkts, unsigned 
 	unsigned heads = n < VNRX_AHEAD ? n : VNRX_AHEAD;
 	unsigned descs = n < 2u * VNRX_AHEAD ? n : 2u * VNRX_AHEAD;
 
+	VNRX_KEEP();
 	for (unsigned i = 0; i < descs; i++)
 		VNRX_PREFETCH(pkts[i]);
 	for (unsigned i = 0; i < heads; i++)
@@ -34,6 +35,7 @@ static inline void vnrx_prefetch_start(struct vnetrx_pkt *const *pkts, unsigned 
 /* Fewer than VNRX_STEP are left. */
 static VNRX_COLD void vnrx_prefetch_end(struct vnetrx_pkt *const *pkts, unsigned n)
 {
+	VNRX_KEEP();
 	for (unsigned i = 0; i < n; i++)
 		vnrx_prefetch_headers(pkts[i]);
 }

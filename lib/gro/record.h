@@ -65,6 +65,7 @@ static VNRX_INLINE void vnrx_record_layers(struct vnetrx_gro *gro, uint32_t slot
 	const struct vnrx_dissect *d = &seg->d;
 	struct vnetrx_pkt *tail = seg->pkt;
 
+	VNRX_PREFETCH_WRITE(&seg->pkt->seen_first); /* written when it leaves, as is what lies behind it */
 	while (tail->chain != NULL)
 		tail = tail->chain;
 	f->head = seg->pkt;

@@ -41,6 +41,7 @@ void vnrx_shapes_init(struct vnetrx_gro *gro)
 		s->kind = (uint8_t)(i < 3u ? 0u : VNRX_KIND_IPV6);
 		s->l3 = (uint8_t)l3;
 		s->l4 = (uint8_t)(l3 + (i < 3u ? VNRX_IPV4_HDR : VNRX_IPV6_HDR));
+		s->hdr_min = (uint16_t)(s->l4 + VNRX_TCP_HDR);
 		fill_mask(s);
 	}
 	gro->shapes_next = VNRX_SHAPES_FIXED;
@@ -84,6 +85,8 @@ unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d)
 {
 	struct vnrx_shape s = shape_of(d);
 
+	if (gro->guess < VNRX_SHAPES && same_shape(&gro->shape[gro->guess], &s))
+		return gro->guess;
 	for (unsigned i = 0; i < VNRX_SHAPES; i++) {
 		if (same_shape(&gro->shape[i], &s))
 			return i;

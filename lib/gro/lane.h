@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A lane is what the short way knows about the packets of one shape: where everything is, and where their flows are. */
+#ifndef VNRX_LANE_H
+#define VNRX_LANE_H
+
+#include "engine.h"
+
+/* What the loop of one shape knows; of the fixed shapes, at compile time. */
+struct vnrx_lane {
+	uint32_t l3;
+	uint32_t l4;
+	uint32_t addrs;    /* offset of the bytes that tell a flow from the one before */
+	uint32_t key_len;  /* their number, 8 * n + 4                                   */
+	uint32_t hdr_min;
+	uint32_t outer_l3;
+	uint32_t outer_l4;
+	unsigned kind;     /* VNRX_KIND_* */
+	unsigned index;
+	bool     known;    /* at compile time: without VLAN tags                         */
+	bool     opens;    /* a flow that is not in the table is opened here             */
+};
+
+static VNRX_INLINE bool vnrx_lane_v6(const struct vnrx_lane *lane)
+{
+	return (lane->kind & VNRX_KIND_IPV6) != 0u;
+}
+
+static VNRX_INLINE bool vnrx_lane_udp(const struct vnrx_lane *lane)
+{
+	return (lane->kind & VNRX_KIND_UDP) != 0u;
+}
+
+static VNRX_INLINE bool vnrx_lane_tunnel(const struct vnrx_lane *lane)
+{
+	return (lane->kind & VNRX_KIND_TUNNEL) != 0u;
+}
+
+static VNRX_INLINE bool vnrx_lane_outer_v4(const struct vnrx_lane *lane)
+{
+	return vnrx_lane_tunnel(lane) && (lane->kind & VNRX_KIND_OUTER_IPV6) == 0u;
+}
+
+/* ---- is the packet of the common kind ---- */
+
+static VNRX_COLD bool vnrx_partial_here(const struct vnetrx_pkt *pkt, const struct vnrx_lane *lane)
+{
+	uint32_t off = vnrx_lane_udp(lane) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM;
+
+	if (pkt->csum_start != lane->l4 || pkt->csum_offset != off || pkt->frag_len <= lane->hdr_min)
+		return false;
+	return !vnrx_lane_udp(lane) ||
+	       vnrx_load16(pkt->data + lane->l4 + off) != 0u; /* 0 would say that there is none */
+}
+
+static VNRX_INLINE bool vnrx_plain(const struct vnetrx_pkt *pkt, const struct vnrx_lane *lane)
+{
+	uint32_t flags = pkt->flags & ~(VNETRX_PKT_HASH | VNETRX_PKT_COPIED | VNETRX_PKT_CSUM_INNER);
+
+	if (VNRX_UNLIKELY(flags != VNETRX_PKT_CSUM_OK) &&
+	    (flags != VNETRX_PKT_PARTIAL || !vnrx_partial_here(pkt, lane)))
+		return false;
+	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u &&
+	    (pkt->flags & (VNETRX_PKT_CSUM_INNER | VNETRX_PKT_PARTIAL)) == 0u)
+		return false; /* only the tunnel's own checksum was verified */
+	return pkt->nfrags == 1u && pkt->gso_size == 0u && pkt->frag_len > lane->hdr_min;
+}
+
+/* ---- which flow ---- */
+
+static VNRX_INLINE bool vnrx_same_key(const uint8_t *a, const uint8_t *b, uint32_t len)
+{
+	uint32_t off = 0;
+
+	for (; off + 8u <= len; off += 8u) {
+		if (vnrx_load64(a + off) != vnrx_load64(b + off))
+			return false;
+	}
+	return vnrx_load32(a + off) == vnrx_load32(b + off);
+}
+
+/* Where a frame's hash points. */
+struct vnrx_place {
+	uint64_t addrs; /* hash of the addresses */
+	uint32_t hash;
+	uint32_t set;
+};
+
+static VNRX_INLINE struct vnrx_place vnrx_place_of(const struct vnrx_flows *t, const uint8_t *data,
+                                                   const struct vnrx_lane *lane)
+{
+	struct vnrx_place p;
+
+	p.addrs = vnrx_hash_addrs(t, data + lane->l3, vnrx_lane_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
+	if (vnrx_lane_tunnel(lane))
+		p.addrs += vnrx_hash_addrs(t, data + lane->outer_l3, vnrx_lane_outer_v4(lane) ? 4u : 6u,
+		                           VNRX_KEY_OUTER);
+	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4),
+	                        vnrx_lane_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
+	p.set = vnrx_hash_set(t, p.hash);
+	return p;
+}
+
+/* The first record whose tag fits; the compares that follow prove or refute it. */
+static VNRX_INLINE struct vnrx_flow *vnrx_find(const struct vnrx_flows *t, const struct vnrx_place *p)
+{
+	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
+
+	if (match == 0u)
+		return NULL;
+	return &t->flow[p->set * VNRX_WAYS + vnrx_low_byte(match & (0u - match))];
+}
+
+/* Is the packet of f's flow, as far as its key says? */
+static VNRX_INLINE bool vnrx_is_of(const struct vnrx_flow *f, const struct vnetrx_pkt *pkt,
+                                   const struct vnrx_lane *lane)
+{
+	return vnrx_same_key(pkt->data + lane->addrs, f->hdr + lane->addrs, lane->key_len);
+}
+
+/* Where the flow of a packet seems to be; NULL = nowhere. */
+static VNRX_INLINE struct vnrx_flow *vnrx_guess(const struct vnrx_flows *t, const struct vnetrx_pkt *pkt,
+                                           const struct vnrx_lane *lane)
+{
+	struct vnrx_place p = vnrx_place_of(t, pkt->data, lane);
+
+	return vnrx_find(t, &p);
+}
+
+#endif
