@@ -125,6 +125,12 @@ static bool hides_ports(const struct run *r, unsigned number)
 	return v->kind == VIEW_PAIR || (r->one.copy[number]->pkt->nfrags > 1u && v->l4 + 4u > 256u);
 }
 
+/* Would the model, which sees everything, push it out? */
+static bool pushes_out(const struct view *v, const struct view *held)
+{
+	return view_same_flow(v, held) || (v->kind == VIEW_PAIR && view_covers(v, held));
+}
+
 /* Lets the model follow where a place in the table decided. Returns true when a packet was evicted. */
 static bool follow(struct run *r, unsigned from, unsigned number)
 {
@@ -145,7 +151,7 @@ static bool follow(struct run *r, unsigned from, unsigned number)
 			}
 			evicted = true;
 		} else if (left->reason == VNETRX_LEFT_ORDER && hides_ports(r, number) &&
-		           !view_same_flow(&r->view[number], v) && !view_covers(&r->view[number], v)) {
+		           !pushes_out(&r->view[number], v)) {
 			assert_true(model_force(r->model, left->members[0], VNETRX_LEFT_ORDER, true));
 		}
 	}

@@ -145,7 +145,7 @@ static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *da
 	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
 }
 
-/* Proves that the packet is the next full segment of f, and joins it. */
+/* Proves that the packet, which has the shape and the key of f, is its next full segment, and joins it. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
                              const struct vnrx_lane *lane)
 {
@@ -153,8 +153,8 @@ static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct
 	uint32_t slot = (uint32_t)(f - gro->flows.flow);
 	struct vnrx_links *l = &gro->flows.links[slot];
 
-	if (f->len != pkt->frag_len || f->shape != lane->index ||
-	    !same_header(f, data, gro->shape[lane->index].mask, lane) || !vnrx_l4_continues(f, data, lane))
+	if (f->len != pkt->frag_len || !same_header(f, data, gro->shape[lane->index].mask, lane) ||
+	    !vnrx_l4_continues(f, data, lane))
 		return false;
 	if (!vnrx_lane_v6(lane) && !id_continues(&f->id, data + lane->l3))
 		return false;
@@ -215,8 +215,9 @@ static VNRX_INLINE unsigned run_mixed(struct vnetrx_gro *gro, struct vnetrx_pkt 
 		if (VNRX_UNLIKELY(opened)) {
 			if (more && vnrx_is_of(f, pkts[i + 1u], lane))
 				next = f;
-		} else if (VNRX_UNLIKELY(f == NULL) || !vnrx_is_of(f, pkts[i], lane) || !join(gro, f, pkts[i], lane)) {
-			return i;
+		} else if (VNRX_UNLIKELY(f == NULL) || f->shape != lane->index || !vnrx_is_of(f, pkts[i], lane) ||
+		           !join(gro, f, pkts[i], lane)) {
+			return i; /* of another shape, its headers may end before where the key lies: not read */
 		}
 		i++;
 		if (f == next) {

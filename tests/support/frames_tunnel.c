@@ -99,7 +99,7 @@ static size_t build_inside(const struct frame_tunnel *t, const struct frame *f, 
 	if (t->eth)
 		off += frame_build_eth(f, p + off, frame_packet_len(f));
 	off += frame_build_packet(f, p + off);
-	return off - t->cut;
+	return off > t->cut ? off - t->cut : 0u;
 }
 
 static uint8_t proto_of(const struct frame_tunnel *t, const struct frame *f)
