@@ -145,6 +145,7 @@ static void run_round(struct round *r, uint64_t seed)
 {
 	struct vnetrx_rxq_config cfg;
 	struct softdev_config dev;
+	uint32_t nflows, odd;
 
 	memset(r, 0, sizeof(*r));
 	r->stream = malloc(sizeof(*r->stream));
@@ -153,8 +154,9 @@ static void run_round(struct round *r, uint64_t seed)
 	assert_non_null(r->bytes);
 	stream_init(r->stream, seed, 1, 0, 1);
 	r->rng = r->stream->rng;
-	stream_init(r->stream, seed, 1u + rng_below(&r->rng, rng_once_in(&r->rng, 2) ? 250 : 30), 2u + rng_below(&r->rng, 60),
-	            rng_once_in(&r->rng, 2) ? 60 : 1448);
+	nflows = 1u + rng_below(&r->rng, rng_once_in(&r->rng, 2) ? 250 : 30);
+	odd = 2u + rng_below(&r->rng, 60);
+	stream_init(r->stream, seed, nflows, odd, rng_once_in(&r->rng, 2) ? 60 : 1448);
 	r->trouble = rng_once_in(&r->rng, 3) ? 0u : 5u + rng_below(&r->rng, 100);
 	configure(r, &cfg, &dev);
 	rxq_rig_open(&r->rig, &cfg, &dev);
