@@ -57,13 +57,13 @@ natively="$units --suite script"
 on_gcc()
 {
 	CC=gcc configure build/gcc $checked
-	test_in build/gcc $natively
+	test_in build/gcc $natively --suite verified
 }
 
 on_release()
 {
-	CC=gcc configure build/release --buildtype=release -Doptimization=2
-	test_in build/release $natively
+	CC=gcc configure build/release --buildtype=release -Doptimization=2 -Ddebug=true
+	test_in build/release $natively --suite verified
 }
 
 # The twins of lib/compiler.h; without atomics, so that only what runs on one thread is tried.
@@ -82,26 +82,28 @@ configure_sanitizers()
 on_sanitizers()
 {
 	configure_sanitizers
-	test_in build/sanitizers $natively
+	test_in build/sanitizers $natively --suite verified
 }
 
 # Fewer random streams: it is slow, and they run in the other builds.
 under_memcheck()
 {
 	export VNETRX_COUNT=5 # a stage is a shell of its own
-	test_in "$1" $units --wrap="$memcheck" --timeout-multiplier=10
+	memchecked=$1
+	shift
+	test_in "$memchecked" "$@" --wrap="$memcheck" --timeout-multiplier=10
 }
 
 on_valgrind()
 {
-	CC=gcc configure build/gcc $checked
-	under_memcheck build/gcc
+	after release
+	under_memcheck build/release $units --suite verified
 }
 
 on_pool_debug()
 {
 	CC=gcc configure build/pool-debug $checked -Dpool_debug=true -Dexamples=false -Dbenches=false
-	under_memcheck build/pool-debug
+	under_memcheck build/pool-debug $units
 }
 
 # Prints the script's figures and counts its checks.
@@ -205,7 +207,7 @@ run_all()
 {
 	with $base valgrind g++ universal-ctags binutils && with_clang || return
 	echo "Two stages run at a time; logs are in $logs."
-	in_turn sanitizers valgrind pool-debug release portable $(hygiene_names)
+	in_turn release sanitizers pool-debug valgrind portable $(hygiene_names)
 }
 
 run_quick()
