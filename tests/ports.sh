@@ -164,7 +164,8 @@ run_port()
 		port_cmocka "$deb"
 		configure "build/port-$name" --cross-file "$cache/$name.ini" -Dchecks=full -Dexamples=false \
 			-Dbenches=false
-		test_in "build/port-$name" --suite unit --suite verified --suite fuzz --timeout-multiplier=5 || result=$?
+		test_in "build/port-$name" --suite unit --suite verified --suite fuzz --timeout-multiplier=5 ||
+			result=$?
 	fi
 	return "${result:-0}"
 }
