@@ -55,6 +55,7 @@ struct vnetrx_gro {
 	struct vnetrx_gro_stats stats;
 	uint32_t  scratch_used; /* one bit each                                                       */
 	uint8_t   scratch[VNRX_SCRATCHES][VNRX_HDR_MAX];
+	uint8_t   gathered[VNRX_HDR_MAX]; /* headers of the packet at hand that lie in several fragments        */
 	struct vnrx_shape shape[VNRX_SHAPES];
 };
 

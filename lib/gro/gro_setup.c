@@ -87,18 +87,22 @@ static struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx
 	return gro;
 }
 
+static size_t measure(const struct vnetrx_gro_config *full)
+{
+	struct vnrx_mem mem = { .base = NULL };
+
+	(void)place(full, &mem);
+	return vnrx_mem_total(&mem);
+}
+
 size_t vnetrx_gro_footprint(const struct vnetrx_gro_config *cfg, const char **why)
 {
 	struct vnetrx_gro_config full;
-	struct vnrx_mem mem = { .base = NULL };
 	const char *error = complete(cfg, &full);
 
 	if (why != NULL)
 		*why = error;
-	if (error != NULL)
-		return 0;
-	(void)place(&full, &mem);
-	return vnrx_mem_total(&mem);
+	return error == NULL ? measure(&full) : 0u;
 }
 
 static uint16_t port_of(uint16_t port)
@@ -119,14 +123,16 @@ int vnetrx_gro_init(struct vnetrx_gro **gro_out, const struct vnetrx_gro_config 
 {
 	struct vnetrx_gro_config full;
 	struct vnrx_mem m = { .base = mem, .size = mem_size };
-	size_t need = vnetrx_gro_footprint(cfg, NULL);
 	struct vnetrx_gro *gro;
+	size_t need;
 
+	if (complete(cfg, &full) != NULL)
+		return VNETRX_ERR_INVALID;
+	need = measure(&full);
 	if (need == 0u)
 		return VNETRX_ERR_INVALID;
 	if (mem_size < need || !vnrx_mem_aligned(mem))
 		return VNETRX_ERR_NOMEM;
-	(void)complete(cfg, &full);
 	gro = place(&full, &m);
 	gro->bytes_max = full.bytes_max;
 	gro->segs_max = full.segs_max;
