@@ -114,7 +114,7 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 		return gro->guess;
 	}
 	vnrx_record_layers(gro, slot, seg);
-	if (seg->d.proto == VNRX_PROTO_UDP)
+	if (vnrx_is_udp(&seg->d))
 		vnrx_record_udp(gro, f, seg);
 	else
 		vnrx_record_tcp(gro, f, seg);
@@ -124,7 +124,7 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 	f->shape = (uint8_t)held_shape(gro, f, seg);
 	if (f->shape < VNRX_SHAPES)
 		gro->shape[f->shape].refs++;
-	if (seg->d.outer.version == 0u)
+	if (!vnrx_in_tunnel(&seg->d))
 		hash.outer = VNRX_FLOW_NONE;
 	vnrx_flows_add(t, slot, &hash, seg->now, vnrx_first_list(gro, slot, hash.flow, seg->now));
 	gro->stats.held_new++;

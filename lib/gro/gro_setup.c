@@ -16,7 +16,8 @@
 	(VNETRX_GRO_RFC6864 | VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_UDP_ZERO | VNETRX_GRO_ADAPTIVE | \
 	 VNETRX_GRO_PROFILE_VIRTIO)
 #define BYTES_AND_PROFILE (VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_PROFILE_VIRTIO)
-#define PROTOS_KNOWN (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
+#define PROTOS_ALL   (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
+#define PROTOS_KNOWN (VNRX_TCP_ALONE ? VNETRX_GRO_TCP : PROTOS_ALL)
 
 static void default_port(uint16_t *port, uint32_t number)
 {
@@ -37,7 +38,7 @@ static void defaults(struct vnetrx_gro_config *cfg)
 	if (cfg->segs_max == 0u)
 		cfg->segs_max = 128u;
 	if (cfg->protos == 0u)
-		cfg->protos = is_virtio ? VNETRX_GRO_TCP : VNETRX_GRO_TCP | VNETRX_GRO_TUNNEL;
+		cfg->protos = is_virtio ? VNETRX_GRO_TCP : PROTOS_KNOWN & (VNETRX_GRO_TCP | VNETRX_GRO_TUNNEL);
 	if (cfg->hold_max_ns == 0u)
 		cfg->hold_max_ns = cfg->timeout_ns > MS_NS / 64u ? cfg->timeout_ns * 64u : MS_NS;
 	default_port(&cfg->vxlan_port, PORT_VXLAN);
@@ -64,8 +65,10 @@ static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_g
 		return "flags: unknown bits set";
 	if ((full->flags & BYTES_AND_PROFILE) == BYTES_AND_PROFILE)
 		return "flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
-	if ((full->protos & ~PROTOS_KNOWN) != 0u)
+	if ((full->protos & ~PROTOS_ALL) != 0u)
 		return "protos: unknown bits set";
+	if ((full->protos & ~PROTOS_KNOWN) != 0u)
+		return "protos: this library was built for TCP outside of tunnels (-Dgro=tcp)";
 	return NULL;
 }
 

@@ -68,7 +68,7 @@ static void set_shape(struct vnrx_shape *s, const struct vnrx_dissect *d)
 	s->kind = vnrx_kind(d);
 	s->outer_l3 = (uint8_t)d->outer.l3;
 	s->outer_l4 = (uint8_t)d->outer.l4;
-	s->hdr_min = (uint16_t)(d->l4 + (d->proto == VNRX_PROTO_UDP ? VNRX_UDP_HDR : VNRX_TCP_HDR));
+	s->hdr_min = (uint16_t)(d->l4 + (vnrx_is_udp(d) ? VNRX_UDP_HDR : VNRX_TCP_HDR));
 	fill_mask(s);
 }
 
