@@ -210,13 +210,13 @@ static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunn
  * PPPoE length says the same. */
 static void check_size(const struct vnrx_frame *frame, const struct vnrx_ip *first, struct vnrx_dissect *d)
 {
-	uint32_t pppoe_len = vnrx_in_pppoe(d) ? vnrx_be16(frame->hdr + first->l3 - 4u) : 0u;
+	uint32_t pppoe_len = d->pppoe != 0u ? vnrx_be16(frame->hdr + first->l3 - 4u) : 0u;
 
 	if (first->end > frame->len)
 		refuse(d, VNRX_PASS_CUT);
 	else if (first->end < frame->len && frame->len > VNRX_ETH_MIN)
 		refuse(d, VNRX_PASS_TRAILER);
-	if (vnrx_in_pppoe(d) && pppoe_len != first->end - first->l3 + 2u)
+	if (d->pppoe != 0u && pppoe_len != first->end - first->l3 + 2u)
 		refuse(d, VNRX_PASS_CUT);
 	if (d->pass == VNRX_PASS_NOT && d->payload > VNRX_HDR_MAX)
 		refuse(d, VNRX_PASS_HDR_LEN);
@@ -244,8 +244,6 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 		return;
 	d->reach = VNRX_REACH_ADDRS;
 	d->pppoe = pppoe;
-	if (VNRX_TCP_ALONE && pppoe)
-		refuse(d, VNRX_PASS_OFF);
 	if (d->ip.l4 != 0u)
 		dissect_upper(&frame, tunnels, d);
 	check_size(&frame, vnrx_in_tunnel(d) ? &d->outer : &d->ip, d);

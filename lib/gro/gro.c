@@ -243,6 +243,8 @@ static unsigned check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
 
 	if ((seg->pkt->flags & VNETRX_PKT_RSC) != 0u)
 		return VNRX_PASS_GSO;
+	if (VNRX_TCP_ALONE && seg->d.pppoe != 0u)
+		return VNRX_PASS_OFF;
 	measure(seg);
 	if (seg->d.proto == VNRX_PROTO_UDP)
 		why = vnrx_udp_check(gro, seg);
