@@ -73,7 +73,7 @@ static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_g
 }
 
 /* Places everything in mem; with mem->base == NULL only measures. */
-static struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx_mem *mem)
+static VNRX_APART struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx_mem *mem)
 {
 	struct vnrx_flows flows;
 	struct vnetrx_gro *gro = vnrx_mem_take(mem, 1, sizeof(*gro));
