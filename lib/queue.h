@@ -20,6 +20,19 @@ struct vnrx_shared_stats {
 	size_t   words[VNRX_STATS_WORDS];
 };
 
+/* What a call works on: too much for the stack of a small machine. No op may call back into the queue, so none of it is
+ * in use twice: completions are merged before buffers are posted, packets are in GRO before any is handed up, and
+ * counters are gathered at the end. */
+struct vnrx_batch {
+	struct vnetrx_pkt *pkts[VNRX_BATCH];
+	union {
+		struct vnetrx_done done[VNRX_BATCH];
+		struct vnetrx_buf  bufs[VNRX_BATCH];
+		struct vnetrx_rxq_stats stats;
+		size_t words[VNRX_STATS_WORDS]; /* the same */
+	} u;
+};
+
 struct vnetrx_rxq {
 	struct vnetrx_dev_ops  dev_ops;
 	struct vnetrx_host_ops host_ops;
@@ -42,6 +55,7 @@ struct vnetrx_rxq {
 	vnetrx_ns polled_at;         /* `now` of the poll that complete() ends; NEVER = none    */
 	struct vnetrx_queue_stats stats;
 	struct vnrx_shared_stats  shared;
+	struct vnrx_batch         batch;
 };
 
 /* Copies the counters to where other threads read them. At the end of each call that changed them. */

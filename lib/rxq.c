@@ -16,7 +16,6 @@
 /* Posts n buffers; what the device does not take goes back to the pool. Returns how many it took. */
 static unsigned post(struct vnetrx_rxq *q, const struct vnetrx_buf *bufs, unsigned n)
 {
-	uint32_t ids[VNRX_BATCH];
 	unsigned took;
 
 	if (q->dev_ops.sync_dev != NULL) {
@@ -27,18 +26,15 @@ static unsigned post(struct vnetrx_rxq *q, const struct vnetrx_buf *bufs, unsign
 	if (took > n)
 		took = n;
 	q->stats.posted += took;
-	if (took < n) {
-		for (unsigned i = took; i < n; i++)
-			ids[i - took] = bufs[i].id;
-		(void)vnetrx_pool_put(q->pool, ids, n - took);
-	}
+	for (unsigned i = took; i < n; i++)
+		(void)vnetrx_pool_put(q->pool, &bufs[i].id, 1);
 	return took;
 }
 
 /* Brings the ring to ring_size as far as memory and device allow. */
 static void refill(struct vnetrx_rxq *q)
 {
-	struct vnetrx_buf bufs[VNRX_BATCH];
+	struct vnetrx_buf *bufs = q->batch.u.bufs;
 	uint32_t len = vnetrx_sizer_len(&q->sizer);
 	uint32_t want = q->ring_size - vnrx_pool_lent(q->pool);
 	bool posted = false;
@@ -95,7 +91,7 @@ static void put_back(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsig
  * free them at once. */
 static void deliver(struct vnetrx_rxq *q)
 {
-	struct vnetrx_pkt *pkts[VNRX_BATCH];
+	struct vnetrx_pkt **pkts = q->batch.pkts;
 	unsigned n, took;
 
 	while (q->fifo.first != NULL && !q->is_full) {
@@ -159,8 +155,8 @@ static void learn(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned
  * they made or lost. */
 static unsigned batch(struct vnetrx_rxq *q, unsigned max, unsigned *pkts_out)
 {
-	struct vnetrx_done done[VNRX_BATCH];
-	struct vnetrx_pkt *pkts[VNRX_BATCH];
+	struct vnetrx_done *done = q->batch.u.done;
+	struct vnetrx_pkt **pkts = q->batch.pkts;
 	uint64_t drops = vnrx_merge_drops(q->merge);
 	int reaped = q->dev_ops.reap(q->dev, done, max);
 	unsigned n;

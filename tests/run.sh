@@ -9,7 +9,7 @@ usage()
 sh tests/run.sh [SUITE] [--no-install]
 
 (none)        unit tests in a release build, under Valgrind, with clang and its sanitizers, without compiler
-              extensions; the corpora of the fuzzers; hygiene checks
+              extensions, with -Dgro=tcp; the corpora of the fuzzers; hygiene checks
 quick         builds and runs the unit tests with gcc only
 laws          random streams against the model and the laws, hostile devices: many more than by default
 ports         unit tests on armhf, aarch64 and s390x (big-endian) in emulation; symbols there and on riscv64
@@ -71,6 +71,13 @@ on_portable()
 {
 	CC=gcc configure build/portable $checked -Dc_args=-DVNRX_PORTABLE -Dexamples=false -Dbenches=false
 	test_in build/portable --suite engine
+}
+
+# As small as it can be built: without UDP, tunnels and PPPoE; what is about them is skipped.
+on_tcp_only()
+{
+	CC=gcc configure build/tcp-only -Dchecks=full -Doptimization=s -Dgro=tcp -Dexamples=false -Dbenches=false
+	test_in build/tcp-only --suite engine
 }
 
 configure_sanitizers()
@@ -207,7 +214,7 @@ run_all()
 {
 	with $base valgrind g++ universal-ctags binutils && with_clang || return
 	echo "Two stages run at a time; logs are in $logs."
-	in_turn release sanitizers pool-debug valgrind portable $(hygiene_names)
+	in_turn release sanitizers pool-debug valgrind portable tcp-only $(hygiene_names)
 }
 
 run_quick()

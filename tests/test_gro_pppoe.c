@@ -20,9 +20,15 @@ static void session_init(struct frame *f, bool v6)
 	f->session = 0x1234;
 }
 
+static struct gro_rig *rig_new(const struct vnetrx_gro_config *cfg)
+{
+	NEEDS_PPPOE();
+	return gro_rig_new(cfg);
+}
+
 static void two(bool v6, change *before, change *after, const char *text)
 {
-	struct gro_rig *rig = gro_rig_new(NULL);
+	struct gro_rig *rig = rig_new(NULL);
 	struct frame f;
 
 	session_init(&f, v6);
@@ -70,7 +76,7 @@ static void segments_of_a_session_join(void **state)
 static void datagrams_of_a_session_join(void **state)
 {
 	struct vnetrx_gro_config cfg = { .protos = VNETRX_GRO_UDP };
-	struct gro_rig *rig = gro_rig_new(&cfg);
+	struct gro_rig *rig = rig_new(&cfg);
 	struct frame f;
 
 	(void)state;
@@ -84,7 +90,7 @@ static void datagrams_of_a_session_join(void **state)
 
 static void merged_packet_has_the_length_of_all(void **state)
 {
-	struct gro_rig *rig = gro_rig_new(NULL);
+	struct gro_rig *rig = rig_new(NULL);
 	struct frame f;
 
 	(void)state;
@@ -100,7 +106,7 @@ static void merged_packet_has_the_length_of_all(void **state)
 
 static void length_that_contradicts_ip_passes(void **state)
 {
-	struct gro_rig *rig = gro_rig_new(NULL);
+	struct gro_rig *rig = rig_new(NULL);
 	struct frame f;
 
 	(void)state;
@@ -117,7 +123,7 @@ static void length_that_contradicts_ip_passes(void **state)
 
 static void padding_goes_as_elsewhere(void **state)
 {
-	struct gro_rig *rig = gro_rig_new(NULL);
+	struct gro_rig *rig = rig_new(NULL);
 	struct frame f;
 
 	(void)state;
@@ -139,7 +145,7 @@ static void padding_goes_as_elsewhere(void **state)
 /* discovery, link control, other versions: no addresses in there */
 static void what_is_no_ip_session_passes(void **state)
 {
-	struct gro_rig *rig = gro_rig_new(NULL);
+	struct gro_rig *rig = rig_new(NULL);
 	struct frame f;
 
 	(void)state;
@@ -161,7 +167,7 @@ static void what_is_no_ip_session_passes(void **state)
 static void packet_ends_before_its_length_field_does(void **state)
 {
 	struct vnetrx_gro_config cfg = { .bytes_max = 524280, .segs_max = 1000 };
-	struct gro_rig *rig = gro_rig_new(&cfg);
+	struct gro_rig *rig = rig_new(&cfg);
 	struct frame f;
 
 	(void)state;
@@ -182,7 +188,7 @@ static void packet_ends_before_its_length_field_does(void **state)
 
 static void session_around_a_tunnel_joins(void **state)
 {
-	struct gro_rig *rig = gro_rig_new(NULL);
+	struct gro_rig *rig = rig_new(NULL);
 	struct frame_tunnel t;
 	struct frame f;
 

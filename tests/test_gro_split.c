@@ -43,6 +43,12 @@ static void layout_init(struct layout *l, unsigned number)
 	}
 }
 
+/* Was the library built to merge it? */
+static bool layout_known(unsigned number)
+{
+	return number < 4u || number == 6u || GRO_KNOWN != VNETRX_GRO_TCP;
+}
+
 static void put(struct gro_rig *rig, struct layout *l, size_t split, size_t split2)
 {
 	uint32_t flags = gro_rig_verified ? VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER : 0u;
@@ -66,7 +72,7 @@ static void put(struct gro_rig *rig, struct layout *l, size_t split, size_t spli
 static size_t merge(struct layout *l, const size_t *split, size_t split2, uint32_t flags, uint8_t *bytes,
                     struct vnetrx_pkt *head)
 {
-	struct vnetrx_gro_config cfg = { .protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL,
+	struct vnetrx_gro_config cfg = { .protos = GRO_KNOWN,
 					 .flags = flags };
 	struct gro_rig *rig = gro_rig_new(&cfg);
 	size_t len;
@@ -115,7 +121,7 @@ static void header_split_at_any_byte_gives_the_same(void **state)
 {
 	(void)state;
 	for (unsigned number = 0; number < LAYOUTS; number++) {
-		for (size_t at = 1; at < SPLIT_MAX; at++) {
+		for (size_t at = 1; at < SPLIT_MAX && layout_known(number); at++) {
 			try_split(number, (const size_t[3]){ at, at, at }, 0, 0);
 			try_split(number, (const size_t[3]){ at, 0, 0 }, 0, VNETRX_GRO_CSUM_BYTES);
 			try_split(number, (const size_t[3]){ 0, at, 0 }, 0, 0);
@@ -128,7 +134,7 @@ static void header_in_three_pieces_gives_the_same(void **state)
 {
 	(void)state;
 	for (unsigned number = 0; number < LAYOUTS; number++) {
-		for (size_t at = 1; at < 60u; at += 7)
+		for (size_t at = 1; at < 60u && layout_known(number); at += 7)
 			try_split(number, (const size_t[3]){ at, at, at }, at / 2u + 1u, VNETRX_GRO_CSUM_BYTES);
 	}
 }

@@ -191,7 +191,7 @@ static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunn
 
 	if (frame.avail > d->ip.end)
 		frame.avail = d->ip.end;
-	if (!vnrx_dissect_tunnel(&frame, tunnels, &d->ip, &l3, &version)) {
+	if (VNRX_TCP_ALONE || !vnrx_dissect_tunnel(&frame, tunnels, &d->ip, &l3, &version)) {
 		dissect_l4(whole, d);
 		return;
 	}
@@ -246,5 +246,5 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 	d->pppoe = pppoe;
 	if (d->ip.l4 != 0u)
 		dissect_upper(&frame, tunnels, d);
-	check_size(&frame, d->outer.version != 0u ? &d->outer : &d->ip, d);
+	check_size(&frame, vnrx_in_tunnel(d) ? &d->outer : &d->ip, d);
 }

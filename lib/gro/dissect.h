@@ -70,6 +70,34 @@ struct vnrx_dissect {
 	uint8_t  udp_tunnel; /* outer.l4 is the UDP header of a tunnel                                       */
 };
 
+/* -Dgro=tcp: UDP, PPPoE and what is in tunnels is never held. */
+#ifdef VNRX_TCP_ONLY
+#define VNRX_TCP_ALONE 1
+#else
+#define VNRX_TCP_ALONE 0
+#endif
+
+/* Of a packet that may be held. */
+static inline bool vnrx_is_udp(const struct vnrx_dissect *d)
+{
+	return !VNRX_TCP_ALONE && d->proto == VNRX_PROTO_UDP;
+}
+
+static inline bool vnrx_in_tunnel(const struct vnrx_dissect *d)
+{
+	return !VNRX_TCP_ALONE && d->outer.version != 0u;
+}
+
+static inline bool vnrx_in_udp_tunnel(const struct vnrx_dissect *d)
+{
+	return !VNRX_TCP_ALONE && d->udp_tunnel != 0u;
+}
+
+static inline bool vnrx_in_pppoe(const struct vnrx_dissect *d)
+{
+	return !VNRX_TCP_ALONE && d->pppoe != 0u;
+}
+
 /* What the tunnels are known by. */
 struct vnrx_tunnels {
 	uint16_t vxlan_port;  /* host byte order; 0 = off */

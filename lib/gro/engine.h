@@ -55,6 +55,7 @@ struct vnetrx_gro {
 	struct vnetrx_gro_stats stats;
 	uint32_t  scratch_used; /* one bit each                                                       */
 	uint8_t   scratch[VNRX_SCRATCHES][VNRX_HDR_MAX];
+	uint8_t   gathered[VNRX_HDR_MAX]; /* headers of the packet at hand that lie in several fragments        */
 	struct vnrx_shape shape[VNRX_SHAPES];
 };
 
@@ -172,15 +173,15 @@ void vnrx_gro_pass_in_order(struct vnetrx_gro *gro, const struct vnrx_seg *seg, 
 /* The first network header. */
 static inline uint32_t vnrx_first_l3(const struct vnrx_dissect *d)
 {
-	return d->outer.version != 0u ? d->outer.l3 : d->ip.l3;
+	return vnrx_in_tunnel(d) ? d->outer.l3 : d->ip.l3;
 }
 
 /* Longest IP packet: only TCP that is in no tunnel may be longer than a 16-bit length says; PPPoE counts its protocol
  * field too. */
 static inline uint32_t vnrx_bytes_max(const struct vnetrx_gro *gro, const struct vnrx_dissect *d)
 {
-	bool small = d->proto == VNRX_PROTO_UDP || d->outer.version != 0u;
-	uint32_t most = d->pppoe != 0u ? 65533u : small ? 65535u : UINT32_MAX;
+	bool small = vnrx_is_udp(d) || vnrx_in_tunnel(d);
+	uint32_t most = vnrx_in_pppoe(d) ? 65533u : small ? 65535u : UINT32_MAX;
 
 	return gro->bytes_max < most ? gro->bytes_max : most;
 }
@@ -194,7 +195,7 @@ static inline uint32_t vnrx_segs_max(const struct vnetrx_gro *gro, unsigned prot
 /* Where the frame ends without padding. */
 static inline uint32_t vnrx_outer_end(const struct vnrx_dissect *d)
 {
-	return d->outer.version != 0u ? d->outer.end : d->ip.end;
+	return vnrx_in_tunnel(d) ? d->outer.end : d->ip.end;
 }
 
 #endif

@@ -76,12 +76,12 @@ void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_m
 
 void vnrx_flows_hash(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, struct vnrx_hash *h)
 {
-	const struct vnrx_ip *outermost = d->outer.version != 0u ? &d->outer : &d->ip;
+	const struct vnrx_ip *outermost = vnrx_in_tunnel(d) ? &d->outer : &d->ip;
 	uint64_t outer = vnrx_hash_addrs(t, hdr + outermost->l3, outermost->version, VNRX_KEY_OUTER);
 	uint64_t addrs = vnrx_hash_addrs(t, hdr + d->ip.l3, d->ip.version, VNRX_KEY_INNER);
 
 	h->outer = vnrx_hash_pair(t, outer);
-	if (d->outer.version != 0u)
+	if (vnrx_in_tunnel(d))
 		addrs += outer;
 	h->pair = vnrx_hash_pair(t, addrs);
 	if (d->reach == VNRX_REACH_PORTS)
@@ -100,9 +100,9 @@ static unsigned key_kind(const struct vnrx_dissect *d)
 {
 	unsigned kind = d->ip.version == 6u ? VNRX_KIND_IPV6 : 0u;
 
-	if (d->proto == VNRX_PROTO_UDP)
+	if (vnrx_is_udp(d))
 		kind |= VNRX_KIND_UDP;
-	if (d->outer.version != 0u)
+	if (vnrx_in_tunnel(d))
 		kind |= VNRX_KIND_TUNNEL | (d->outer.version == 6u ? VNRX_KIND_OUTER_IPV6 : 0u);
 	return kind;
 }
@@ -114,10 +114,12 @@ static bool same_key(const struct vnrx_flows *t, uint32_t slot, const uint8_t *h
 {
 	const struct vnrx_flow *f = &t->flow[slot];
 
+	if (VNRX_TCP_ALONE && d->proto != VNRX_PROTO_TCP)
+		return false;
 	if ((f->kind & KEY_KINDS) != key_kind(d) || vnrx_load32(f->hdr + f->l4) != vnrx_load32(hdr + d->l4) ||
 	    !same_addrs(f->hdr + f->l3, hdr + d->ip.l3, d->ip.version))
 		return false;
-	return d->outer.version == 0u ||
+	return !vnrx_in_tunnel(d) ||
 	       same_addrs(f->hdr + t->links[slot].outer_l3, hdr + d->outer.l3, d->outer.version);
 }
 

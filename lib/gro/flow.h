@@ -38,13 +38,21 @@ struct vnrx_id {
 	uint16_t step; /* from id to id, 0 or 1; with VNRX_ID_OPEN 0                          */
 };
 
-/* kind of a held packet */
+/* kind of a held packet; what is never held is no kind, so that the code for it falls away */
 #define VNRX_KIND_IPV6       0x01u
+#ifndef VNRX_TCP_ONLY
 #define VNRX_KIND_UDP        0x02u
 #define VNRX_KIND_TUNNEL     0x04u
 #define VNRX_KIND_OUTER_IPV6 0x08u
 #define VNRX_KIND_UDP_TUNNEL 0x10u
 #define VNRX_KIND_PPPOE      0x20u
+#else
+#define VNRX_KIND_UDP        0u
+#define VNRX_KIND_TUNNEL     0u
+#define VNRX_KIND_OUTER_IPV6 0u
+#define VNRX_KIND_UDP_TUNNEL 0u
+#define VNRX_KIND_PPPOE      0u
+#endif
 
 /* A held packet: all that a join reads and writes, in one cache line. */
 struct vnrx_flow {

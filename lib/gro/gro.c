@@ -114,7 +114,7 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 		return gro->guess;
 	}
 	vnrx_record_layers(gro, slot, seg);
-	if (seg->d.proto == VNRX_PROTO_UDP)
+	if (vnrx_is_udp(&seg->d))
 		vnrx_record_udp(gro, f, seg);
 	else
 		vnrx_record_tcp(gro, f, seg);
@@ -124,7 +124,7 @@ static unsigned hold(struct vnetrx_gro *gro, const struct vnrx_seg *seg, struct 
 	f->shape = (uint8_t)held_shape(gro, f, seg);
 	if (f->shape < VNRX_SHAPES)
 		gro->shape[f->shape].refs++;
-	if (seg->d.outer.version == 0u)
+	if (!vnrx_in_tunnel(&seg->d))
 		hash.outer = VNRX_FLOW_NONE;
 	vnrx_flows_add(t, slot, &hash, seg->now, vnrx_first_list(gro, slot, hash.flow, seg->now));
 	gro->stats.held_new++;
@@ -243,6 +243,8 @@ static unsigned check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
 
 	if ((seg->pkt->flags & VNETRX_PKT_RSC) != 0u)
 		return VNRX_PASS_GSO;
+	if (VNRX_TCP_ALONE && seg->d.pppoe != 0u)
+		return VNRX_PASS_OFF;
 	measure(seg);
 	if (seg->d.proto == VNRX_PROTO_UDP)
 		why = vnrx_udp_check(gro, seg);
@@ -252,14 +254,14 @@ static unsigned check(const struct vnetrx_gro *gro, struct vnrx_seg *seg)
 }
 
 /* Reads the headers and says whether the packet may be held or joined. */
-static unsigned classify(const struct vnetrx_gro *gro, struct vnrx_seg *seg, uint8_t *scratch)
+static unsigned classify(struct vnetrx_gro *gro, struct vnrx_seg *seg)
 {
 	const struct vnetrx_pkt *pkt = seg->pkt;
 	struct vnrx_frame frame = { pkt->data, pkt->frag_len, pkt->len };
 
 	if (frame.avail < VNRX_HDR_MAX && frame.avail < pkt->len) { /* headers may lie in several fragments */
-		frame.hdr = scratch;
-		frame.avail = vnetrx_pkt_copy(pkt, 0, scratch, VNRX_HDR_MAX);
+		frame.hdr = gro->gathered;
+		frame.avail = vnetrx_pkt_copy(pkt, 0, gro->gathered, VNRX_HDR_MAX);
 	}
 	seg->hdr = frame.hdr;
 	vnrx_dissect(&frame, &gro->tunnels, &seg->d);
@@ -275,16 +277,16 @@ static unsigned passed_like(const struct vnetrx_gro *gro, const struct vnrx_seg 
 }
 
 /* The general way of one packet. Returns the shape to guess next. */
-static unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now, struct vnetrx_pktq *q)
+static VNRX_APART unsigned receive_one(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, vnetrx_ns now,
+                                       struct vnetrx_pktq *q)
 {
-	uint8_t scratch[VNRX_HDR_MAX];
 	struct vnrx_seg seg;
 	unsigned why;
 	uint32_t slot;
 
 	seg.pkt = pkt;
 	seg.now = seen_at(gro, pkt, now);
-	why = classify(gro, &seg, scratch);
+	why = classify(gro, &seg);
 	if (why != VNRX_PASS_NOT) {
 		vnrx_gro_pass_in_order(gro, &seg, why, q);
 		return passed_like(gro, &seg, why);

@@ -16,7 +16,8 @@
 	(VNETRX_GRO_RFC6864 | VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_UDP_ZERO | VNETRX_GRO_ADAPTIVE | \
 	 VNETRX_GRO_PROFILE_VIRTIO)
 #define BYTES_AND_PROFILE (VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_PROFILE_VIRTIO)
-#define PROTOS_KNOWN (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
+#define PROTOS_ALL   (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
+#define PROTOS_KNOWN (VNRX_TCP_ALONE ? VNETRX_GRO_TCP : PROTOS_ALL)
 
 static void default_port(uint16_t *port, uint32_t number)
 {
@@ -37,7 +38,7 @@ static void defaults(struct vnetrx_gro_config *cfg)
 	if (cfg->segs_max == 0u)
 		cfg->segs_max = 128u;
 	if (cfg->protos == 0u)
-		cfg->protos = is_virtio ? VNETRX_GRO_TCP : VNETRX_GRO_TCP | VNETRX_GRO_TUNNEL;
+		cfg->protos = is_virtio ? VNETRX_GRO_TCP : PROTOS_KNOWN & (VNETRX_GRO_TCP | VNETRX_GRO_TUNNEL);
 	if (cfg->hold_max_ns == 0u)
 		cfg->hold_max_ns = cfg->timeout_ns > MS_NS / 64u ? cfg->timeout_ns * 64u : MS_NS;
 	default_port(&cfg->vxlan_port, PORT_VXLAN);
@@ -64,13 +65,15 @@ static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_g
 		return "flags: unknown bits set";
 	if ((full->flags & BYTES_AND_PROFILE) == BYTES_AND_PROFILE)
 		return "flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
-	if ((full->protos & ~PROTOS_KNOWN) != 0u)
+	if ((full->protos & ~PROTOS_ALL) != 0u)
 		return "protos: unknown bits set";
+	if ((full->protos & ~PROTOS_KNOWN) != 0u)
+		return "protos: this library was built for TCP outside of tunnels (-Dgro=tcp)";
 	return NULL;
 }
 
 /* Places everything in mem; with mem->base == NULL only measures. */
-static struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx_mem *mem)
+static VNRX_APART struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx_mem *mem)
 {
 	struct vnrx_flows flows;
 	struct vnetrx_gro *gro = vnrx_mem_take(mem, 1, sizeof(*gro));
@@ -87,18 +90,22 @@ static struct vnetrx_gro *place(const struct vnetrx_gro_config *cfg, struct vnrx
 	return gro;
 }
 
+static size_t measure(const struct vnetrx_gro_config *full)
+{
+	struct vnrx_mem mem = { .base = NULL };
+
+	(void)place(full, &mem);
+	return vnrx_mem_total(&mem);
+}
+
 size_t vnetrx_gro_footprint(const struct vnetrx_gro_config *cfg, const char **why)
 {
 	struct vnetrx_gro_config full;
-	struct vnrx_mem mem = { .base = NULL };
 	const char *error = complete(cfg, &full);
 
 	if (why != NULL)
 		*why = error;
-	if (error != NULL)
-		return 0;
-	(void)place(&full, &mem);
-	return vnrx_mem_total(&mem);
+	return error == NULL ? measure(&full) : 0u;
 }
 
 static uint16_t port_of(uint16_t port)
@@ -119,14 +126,16 @@ int vnetrx_gro_init(struct vnetrx_gro **gro_out, const struct vnetrx_gro_config 
 {
 	struct vnetrx_gro_config full;
 	struct vnrx_mem m = { .base = mem, .size = mem_size };
-	size_t need = vnetrx_gro_footprint(cfg, NULL);
 	struct vnetrx_gro *gro;
+	size_t need;
 
+	if (complete(cfg, &full) != NULL)
+		return VNETRX_ERR_INVALID;
+	need = measure(&full);
 	if (need == 0u)
 		return VNETRX_ERR_INVALID;
 	if (mem_size < need || !vnrx_mem_aligned(mem))
 		return VNETRX_ERR_NOMEM;
-	(void)complete(cfg, &full);
 	gro = place(&full, &m);
 	gro->bytes_max = full.bytes_max;
 	gro->segs_max = full.segs_max;

@@ -8,7 +8,7 @@
 
 enum vnrx_pass vnrx_udp_check(const struct vnetrx_gro *gro, const struct vnrx_seg *seg)
 {
-	if ((gro->protos & VNETRX_GRO_UDP) == 0u)
+	if (VNRX_TCP_ALONE || (gro->protos & VNETRX_GRO_UDP) == 0u)
 		return VNRX_PASS_OFF;
 	if (seg->count == 1u && vnrx_be16(seg->hdr + seg->d.l4 + VNRX_UDP_LEN) != seg->d.ip.end - seg->d.l4)
 		return VNRX_PASS_CUT;

@@ -33,12 +33,12 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 {
 	const struct vnrx_dissect *d = &seg->d;
 	struct vnetrx_pkt *pkt = seg->pkt;
-	bool outer = d->udp_tunnel != 0u && udp_csum(seg->hdr, d->outer.l4) != 0u;
-	bool none = d->proto == VNRX_PROTO_UDP && udp_csum(seg->hdr, d->l4) == 0u;
-	uint32_t inner_flag = d->udp_tunnel != 0u ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
+	bool outer = vnrx_in_udp_tunnel(d) && udp_csum(seg->hdr, d->outer.l4) != 0u;
+	bool none = vnrx_is_udp(d) && udp_csum(seg->hdr, d->l4) == 0u;
+	uint32_t inner_flag = vnrx_in_udp_tunnel(d) ? VNETRX_PKT_CSUM_INNER : VNETRX_PKT_CSUM_OK;
 
 	if ((pkt->flags & VNETRX_PKT_PARTIAL) != 0u) { /* the field has the pseudo-header's sum, which is never 0 */
-		uint32_t offset = d->proto == VNRX_PROTO_TCP ? VNRX_TCP_CSUM : VNRX_UDP_CSUM;
+		uint32_t offset = vnrx_is_udp(d) ? VNRX_UDP_CSUM : VNRX_TCP_CSUM;
 		bool fits = pkt->csum_start == d->l4 && pkt->csum_offset == offset;
 
 		return fits && !outer && !none ? VNRX_PASS_NOT : VNRX_PASS_L4_CSUM;
@@ -52,7 +52,7 @@ static enum vnrx_pass csum_check(const struct vnetrx_gro *gro, struct vnrx_seg *
 	}
 	if (outer && (pkt->flags & VNETRX_PKT_CSUM_OK) == 0u && !sum_right(seg, &d->outer, d->outer.l4, VNRX_PROTO_UDP))
 		return VNRX_PASS_L4_CSUM;
-	if (d->udp_tunnel != 0u)
+	if (vnrx_in_udp_tunnel(d))
 		pkt->flags |= VNETRX_PKT_CSUM_OK; /* also where there is none */
 	return VNRX_PASS_NOT;
 }
@@ -64,11 +64,11 @@ static bool gso_plain(const struct vnrx_seg *seg)
 	unsigned base = GSO_BASE(seg->pkt->gso_type);
 	unsigned wanted = d->ip.version == 6u ? VNETRX_GSO_TCPV6 : VNETRX_GSO_TCPV4;
 	unsigned outer = d->outer.version == 6u ? VNETRX_GSO_TUNNEL_IPV6 : VNETRX_GSO_TUNNEL_IPV4;
-	unsigned tunnel = d->outer.version == 0u ? 0u : outer;
+	unsigned tunnel = vnrx_in_tunnel(d) ? outer : 0u;
 
-	if ((seg->pkt->gso_type & GSO_TUNNELS) != tunnel || (tunnel != 0u && d->udp_tunnel == 0u))
+	if ((seg->pkt->gso_type & GSO_TUNNELS) != tunnel || (tunnel != 0u && !vnrx_in_udp_tunnel(d)))
 		return false; /* no type says GRE or IP in IP */
-	if (d->proto == VNRX_PROTO_UDP)
+	if (vnrx_is_udp(d))
 		return base == VNETRX_GSO_UDP_L4;
 	return base == wanted && (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) == 0u;
 }
@@ -79,11 +79,11 @@ static bool unsayable(const struct vnrx_seg *seg)
 {
 	const struct vnrx_dissect *d = &seg->d;
 
-	if (d->pppoe != 0u || (seg->pkt->flags & VNETRX_PKT_VLAN) != 0u)
+	if (vnrx_in_pppoe(d) || (seg->pkt->flags & VNETRX_PKT_VLAN) != 0u)
 		return true;
-	if (d->outer.version != 0u && (d->udp_tunnel == 0u || udp_csum(seg->hdr, d->outer.l4) != 0u))
+	if (vnrx_in_tunnel(d) && (!vnrx_in_udp_tunnel(d) || udp_csum(seg->hdr, d->outer.l4) != 0u))
 		return true;
-	if (d->proto == VNRX_PROTO_UDP)
+	if (vnrx_is_udp(d))
 		return udp_csum(seg->hdr, d->l4) == 0u;
 	return (seg->hdr[d->l4 + VNRX_TCP_FLAGS] & VNRX_TCP_CWR) != 0u;
 }
@@ -148,7 +148,7 @@ static enum vnrx_differ tunnel_differs(const struct vnrx_flow *f, const struct v
 		differs = id_differs(&l->outer_id, seg->hdr + d->outer.l3, seg->count);
 	if (differs != VNRX_DIFFER_NOT)
 		return differs;
-	if (d->udp_tunnel == 0u)
+	if (!vnrx_in_udp_tunnel(d))
 		return equal(f->hdr, seg->hdr, l4, f->l3) ? VNRX_DIFFER_NOT : VNRX_DIFFER_TUNNEL;
 	if (!equal(f->hdr, seg->hdr, l4, l4 + VNRX_UDP_LEN) || !equal(f->hdr, seg->hdr, l4 + VNRX_UDP_HDR, f->l3) ||
 	    (udp_csum(f->hdr, l4) == 0u) != (udp_csum(seg->hdr, l4) == 0u))
@@ -159,7 +159,7 @@ static enum vnrx_differ tunnel_differs(const struct vnrx_flow *f, const struct v
 /* Up to the first network header; the PPPoE length, four bytes before it, goes with the packet. */
 static bool l2_equal(const struct vnrx_flow *f, const struct vnrx_seg *seg, uint32_t first_l3)
 {
-	if (seg->d.pppoe == 0u)
+	if (!vnrx_in_pppoe(&seg->d))
 		return equal(f->hdr, seg->hdr, 0, first_l3);
 	return equal(f->hdr, seg->hdr, 0, first_l3 - 4u) && equal(f->hdr, seg->hdr, first_l3 - 2u, first_l3);
 }
@@ -184,7 +184,7 @@ enum vnrx_differ vnrx_layers_differs(const struct vnetrx_gro *gro, uint32_t slot
 	const struct vnrx_flow *f = &gro->flows.flow[slot];
 	const struct vnrx_links *l = &gro->flows.links[slot];
 	const struct vnrx_dissect *d = &seg->d;
-	bool tunnel = d->outer.version != 0u;
+	bool tunnel = vnrx_in_tunnel(d);
 	uint32_t first_l3 = vnrx_first_l3(d);
 	enum vnrx_differ differs = VNRX_DIFFER_NOT;
 
@@ -207,6 +207,6 @@ void vnrx_layers_join(struct vnetrx_gro *gro, uint32_t slot, const struct vnrx_s
 
 	if (d->ip.version == 4u)
 		vnrx_id_advance(&gro->flows.flow[slot].id, seg->hdr + d->ip.l3, seg->count);
-	if (d->outer.version == 4u)
+	if (vnrx_in_tunnel(d) && d->outer.version == 4u)
 		vnrx_id_advance(&gro->flows.links[slot].outer_id, seg->hdr + d->outer.l3, seg->count);
 }

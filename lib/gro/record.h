@@ -46,13 +46,13 @@ static VNRX_INLINE uint8_t vnrx_kind(const struct vnrx_dissect *d)
 {
 	unsigned kind = d->ip.version == 6u ? VNRX_KIND_IPV6 : 0u;
 
-	if (d->proto == VNRX_PROTO_UDP)
+	if (vnrx_is_udp(d))
 		kind |= VNRX_KIND_UDP;
-	if (d->outer.version != 0u)
+	if (vnrx_in_tunnel(d))
 		kind |= VNRX_KIND_TUNNEL | (d->outer.version == 6u ? VNRX_KIND_OUTER_IPV6 : 0u);
-	if (d->udp_tunnel != 0u)
+	if (vnrx_in_udp_tunnel(d))
 		kind |= VNRX_KIND_UDP_TUNNEL;
-	if (d->pppoe != 0u)
+	if (vnrx_in_pppoe(d))
 		kind |= VNRX_KIND_PPPOE;
 	return (uint8_t)kind;
 }
@@ -80,7 +80,7 @@ static VNRX_INLINE void vnrx_record_layers(struct vnetrx_gro *gro, uint32_t slot
 	f->kind = vnrx_kind(d);
 	if (d->ip.version == 4u)
 		f->id = vnrx_id_open(gro, seg->hdr + d->ip.l3, seg->count);
-	if (d->outer.version == 0u)
+	if (!vnrx_in_tunnel(d))
 		return;
 	l->outer_l3 = (uint8_t)d->outer.l3;
 	l->outer_l4 = (uint8_t)d->outer.l4;

@@ -60,34 +60,33 @@ void vnrx_shapes_init(struct vnetrx_gro *gro)
 	gro->shapes_next = VNRX_SHAPES_FIXED;
 }
 
-static struct vnrx_shape shape_of(const struct vnrx_dissect *d)
+/* Offsets below VNRX_HDR_MAX; those of an outer header are 0 where there is none. */
+static void set_shape(struct vnrx_shape *s, const struct vnrx_dissect *d)
 {
-	struct vnrx_shape s = { .l3 = (uint8_t)d->ip.l3, .l4 = (uint8_t)d->l4, .kind = vnrx_kind(d) };
-
-	if (d->outer.version != 0u) {
-		s.outer_l3 = (uint8_t)d->outer.l3;
-		s.outer_l4 = (uint8_t)d->outer.l4;
-	}
-	s.hdr_min = (uint16_t)(d->l4 + (d->proto == VNRX_PROTO_UDP ? VNRX_UDP_HDR : VNRX_TCP_HDR));
-	return s;
+	s->l3 = (uint8_t)d->ip.l3;
+	s->l4 = (uint8_t)d->l4;
+	s->kind = vnrx_kind(d);
+	s->outer_l3 = (uint8_t)d->outer.l3;
+	s->outer_l4 = (uint8_t)d->outer.l4;
+	s->hdr_min = (uint16_t)(d->l4 + (vnrx_is_udp(d) ? VNRX_UDP_HDR : VNRX_TCP_HDR));
+	fill_mask(s);
 }
 
-static bool same_shape(const struct vnrx_shape *a, const struct vnrx_shape *b)
+static bool is_shape(const struct vnrx_shape *s, const struct vnrx_dissect *d)
 {
-	return a->l3 == b->l3 && a->l4 == b->l4 && a->kind == b->kind && a->outer_l3 == b->outer_l3 &&
-	       a->outer_l4 == b->outer_l4;
+	return s->l3 == d->ip.l3 && s->l4 == d->l4 && s->kind == vnrx_kind(d) && s->outer_l3 == d->outer.l3 &&
+	       s->outer_l4 == d->outer.l4;
 }
 
 /* Takes up a shape in place of one that is not in use. */
-static unsigned take_up(struct vnetrx_gro *gro, const struct vnrx_shape *s)
+static unsigned take_up(struct vnetrx_gro *gro, const struct vnrx_dissect *d)
 {
 	for (unsigned tries = VNRX_SHAPES - VNRX_SHAPES_FIXED; tries > 0u; tries--) {
 		unsigned i = gro->shapes_next;
 
 		gro->shapes_next = i + 1u < VNRX_SHAPES ? i + 1u : VNRX_SHAPES_FIXED;
 		if (gro->shape[i].refs == 0u) {
-			gro->shape[i] = *s;
-			fill_mask(&gro->shape[i]);
+			set_shape(&gro->shape[i], d);
 			return i;
 		}
 	}
@@ -96,13 +95,11 @@ static unsigned take_up(struct vnetrx_gro *gro, const struct vnrx_shape *s)
 
 unsigned vnrx_shape_find(struct vnetrx_gro *gro, const struct vnrx_dissect *d)
 {
-	struct vnrx_shape s = shape_of(d);
-
-	if (gro->guess < VNRX_SHAPES && same_shape(&gro->shape[gro->guess], &s))
+	if (gro->guess < VNRX_SHAPES && is_shape(&gro->shape[gro->guess], d))
 		return gro->guess;
 	for (unsigned i = 0; i < VNRX_SHAPES; i++) {
-		if (same_shape(&gro->shape[i], &s))
+		if (is_shape(&gro->shape[i], d))
 			return i;
 	}
-	return take_up(gro, &s);
+	return take_up(gro, d);
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "rng.h"
+#include "support/known.h"
 
 #define HDR_LEN   12u
 #define KEPT_MAX  100u
@@ -117,7 +118,7 @@ static void configure(struct rig *r, struct vnetrx_rxq_config *cfg)
 		.copy_len_max = copies[rng_below(&r->rng, 3u)],
 		.gro_flows = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 8u),
 		.gro_timeout_ns = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 50000u),
-		.gro_protos = chance(r, 2u) ? 0u : 1u + rng_below(&r->rng, 7u),
+		.gro_protos = chance(r, 2u) ? 0u : (1u + rng_below(&r->rng, 7u)) & GRO_KNOWN,
 		.gro_flags = gro_flags[rng_below(&r->rng, 6u)],
 		.flags = flags[rng_below(&r->rng, 4u)] | VNETRX_RXQ_REMOTE_FREE,
 	};

@@ -9,13 +9,13 @@
 
 #include "fuzz.h"
 #include "support/frames.h"
+#include "support/known.h"
 #include "support/laws.h"
 #include "support/view.h"
 #include "vnetrx/gro.h"
 
 #define PKTS_MAX  256u
 #define FLOWS     12u
-#define ALL       (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
 
 struct run {
 	struct fuzz_input   in;
@@ -265,7 +265,7 @@ static void raw(struct run *r)
 
 static void change_protocols(struct run *r)
 {
-	uint32_t protos = fuzz_below(&r->in, 8);
+	uint32_t protos = fuzz_below(&r->in, 8) & GRO_KNOWN;
 
 	vnetrx_gro_set_protos(r->gro, protos, &r->out);
 	FUZZ_CHECK(vnetrx_gro_held(r->gro) == 0u);
@@ -328,7 +328,7 @@ static void start_flow(struct run *r, unsigned i)
 
 static void *start(struct run *r)
 {
-	struct vnetrx_gro_config cfg = { .hash_key = { 1, fuzz_u8(&r->in) }, .protos = ALL };
+	struct vnetrx_gro_config cfg = { .hash_key = { 1, fuzz_u8(&r->in) }, .protos = GRO_KNOWN };
 	size_t size;
 	void *mem;
 	unsigned i;

@@ -30,7 +30,8 @@ static uint16_t port_of(uint16_t port, uint16_t usual)
 
 struct view_rules gro_rules(const struct vnetrx_gro_config *cfg)
 {
-	struct view_rules rules = { .tunnels = cfg->protos == 0u || (cfg->protos & VNETRX_GRO_TUNNEL) != 0u };
+	uint32_t protos = cfg->protos == 0u ? GRO_KNOWN : cfg->protos;
+	struct view_rules rules = { .tunnels = (protos & VNETRX_GRO_TUNNEL) != 0u };
 
 	rules.vxlan = port_of(cfg->vxlan_port, 4789);
 	rules.gpe = port_of(cfg->vxlan_gpe_port, 4790);
@@ -47,6 +48,10 @@ struct gro_rig *gro_rig_new(const struct vnetrx_gro_config *cfg)
 	size_t size;
 
 	assert_non_null(rig);
+	if ((c.protos & ~GRO_KNOWN) != 0u) {
+		free(rig);
+		skip();
+	}
 	if (c.hash_key[0] == 0u && c.hash_key[1] == 0u) {
 		c.hash_key[0] = 0x0123456789abcdefu;
 		c.hash_key[1] = 0xfedcba9876543210u;
@@ -259,7 +264,7 @@ void gro_rig_protos(struct gro_rig *rig, uint32_t protos)
 
 	vnetrx_gro_set_protos(rig->gro, protos, &out);
 	drain(rig, &out);
-	rig->rules.tunnels = (protos & VNETRX_GRO_TUNNEL) != 0u;
+	rig->rules.tunnels = (protos & GRO_KNOWN & VNETRX_GRO_TUNNEL) != 0u;
 	laws_rules(rig->laws, &rig->rules, (rig->flags & VNETRX_GRO_RFC6864) != 0u);
 }
 

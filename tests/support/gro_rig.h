@@ -9,6 +9,7 @@
 #define TEST_GRO_RIG_H
 
 #include "frames.h"
+#include "known.h"
 #include "laws.h"
 #include "view.h"
 #include "vnetrx/gro.h"

@@ -189,7 +189,7 @@ void model_receive(struct model *m, unsigned number, const uint8_t *bytes, size_
                    uint64_t now)
 {
 	struct seg s = { .meta = *meta, .number = number };
-	enum vnetrx_reason why;
+	enum vnetrx_reason why = VNETRX_LEFT_NEXT;
 	unsigned i = 0;
 
 	if (meta->stamped && meta->stamp < now)

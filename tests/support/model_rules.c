@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frames.h"
+#include "known.h"
 
 /* How many segments it is. */
 void model_measure(struct seg *s)
@@ -36,7 +37,7 @@ static bool protocol_fine(const struct model_cfg *cfg, const struct seg *s)
 {
 	const struct view *v = &s->view;
 
-	if (v->payload_len == 0u)
+	if (v->payload_len == 0u || (v->pppoe && GRO_KNOWN == VNETRX_GRO_TCP))
 		return false;
 	if (v->udp)
 		return (cfg->protos & VNETRX_GRO_UDP) != 0u && (s->count > 1u || v->udp_len_ok);
