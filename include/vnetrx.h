@@ -42,5 +42,6 @@
 #include "vnetrx/rxq.h"
 #include "vnetrx/virtio_net.h"
 #include "vnetrx/virtio_features.h"
+#include "vnetrx/virtio_ctrl.h"
 
 #endif
