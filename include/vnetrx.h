@@ -36,10 +36,13 @@
 #include "vnetrx/pkt.h"
 #include "vnetrx/stats.h"
 #include "vnetrx/sizer.h"
+#include "vnetrx/moderate.h"
 #include "vnetrx/pool.h"
 #include "vnetrx/merge.h"
 #include "vnetrx/gro.h"
 #include "vnetrx/rxq.h"
 #include "vnetrx/virtio_net.h"
+#include "vnetrx/virtio_features.h"
+#include "vnetrx/virtio_ctrl.h"
 
 #endif
