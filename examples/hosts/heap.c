@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "region.h"
+
 #define BATCH 64u
 
 static void *page_alloc(void *arg, size_t size, uint64_t *dma)
@@ -12,14 +14,15 @@ static void *page_alloc(void *arg, size_t size, uint64_t *dma)
 
 	host->allocs++;
 	if (host->allocs != host->fail_at && (host->fail_from == 0u || host->allocs < host->fail_from))
-		page = aligned_alloc(size, size);
+		page = host->region != NULL ? region_alloc(host->region, size, dma) : aligned_alloc(size, size);
 	if (page == NULL) {
 		host->alloc_fails++;
 		return NULL;
 	}
 	host->pages_out++;
 	host->bytes_out += size;
-	*dma = (uintptr_t)page;
+	if (host->region == NULL)
+		*dma = (uintptr_t)page;
 	return page;
 }
 
@@ -30,7 +33,10 @@ static void page_free(void *arg, void *page, size_t size, uint64_t dma)
 	(void)dma;
 	host->pages_out--;
 	host->bytes_out -= size;
-	free(page);
+	if (host->region != NULL)
+		region_give(host->region, page, size);
+	else
+		free(page);
 }
 
 static void count(struct heap_host *host, const struct vnetrx_pkt *pkt)
