@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* accept4() */
 #include "vhost_user.h"
 
 #include <errno.h>
@@ -97,6 +98,8 @@ static int ring_make(struct vhost_user *vu, struct vhost_ring *ring)
 		.size = tx ? vu->cfg.tx_size : vu->cfg.rx_size,
 		.flags = ring_flags(&vu->plan),
 		.segs_max = tx ? vu->cfg.tx_segs : vu->cfg.rx_segs,
+		.delay_num = vu->cfg.delay_num,
+		.delay_den = vu->cfg.delay_den,
 	};
 	const char *why = NULL;
 	size_t footprint = vnetrx_virtq_footprint(&cfg, &why);

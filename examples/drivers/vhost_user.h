@@ -31,7 +31,9 @@ struct vhost_user_config { /* zero = default; "required" has none */
 	uint32_t       rx_size;  /* slots of each ring; default 256                                               */
 	uint32_t       tx_size;
 	uint32_t       tx_segs;  /* longest chain of a transmitted packet; default 1                              */
-	uint32_t       rx_segs;
+	uint32_t       rx_segs;  /* of a receive buffer; default 1                                                */
+	uint32_t       delay_num; /* of all rings, see struct vnetrx_virtq_config                                 */
+	uint32_t       delay_den;
 	int            timeout_ms; /* for an answer of the back end; default 5000                                 */
 	bool           listen;   /* the back end connects to us; else we connect to it                            */
 };

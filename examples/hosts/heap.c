@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "region.h"
-
 #define BATCH 64u
 
 static void *page_alloc(void *arg, size_t size, uint64_t *dma)
@@ -14,15 +12,14 @@ static void *page_alloc(void *arg, size_t size, uint64_t *dma)
 
 	host->allocs++;
 	if (host->allocs != host->fail_at && (host->fail_from == 0u || host->allocs < host->fail_from))
-		page = host->region != NULL ? region_alloc(host->region, size, dma) : aligned_alloc(size, size);
+		page = aligned_alloc(size, size);
 	if (page == NULL) {
 		host->alloc_fails++;
 		return NULL;
 	}
 	host->pages_out++;
 	host->bytes_out += size;
-	if (host->region == NULL)
-		*dma = (uintptr_t)page;
+	*dma = (uintptr_t)page;
 	return page;
 }
 
@@ -33,10 +30,7 @@ static void page_free(void *arg, void *page, size_t size, uint64_t dma)
 	(void)dma;
 	host->pages_out--;
 	host->bytes_out -= size;
-	if (host->region != NULL)
-		region_give(host->region, page, size);
-	else
-		free(page);
+	free(page);
 }
 
 static void count(struct heap_host *host, const struct vnetrx_pkt *pkt)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host on malloc: pages from aligned_alloc, or from a region that a device shares; packets counted, shown to a
- * callback and freed.
+ * A host on malloc: pages from aligned_alloc, packets counted, shown to a callback and freed.
  *
  * Zero-initialise struct heap_host, set what should differ, and give it with heap_host_ops to a queue. Every field may
  * be changed while the queue runs, between calls of the library.
@@ -21,8 +20,6 @@ struct heap_host {
 	bool keep;         /* taken packets stay in `kept` until heap_release(); else they are freed at once        */
 	bool limited;      /* deliver takes only take_max packets a call                                            */
 	unsigned take_max; /* with limited; 0 = nothing                                                             */
-
-	struct region *region; /* pages come from here; NULL = from malloc                                           */
 
 	/* when page_alloc fails; calls are counted from 1 */
 	uint64_t fail_at;   /* this call; 0 = none                                                                   */

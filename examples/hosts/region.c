@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* memfd_create() */
 #include "region.h"
 
 #include <stdlib.h>
@@ -109,4 +110,40 @@ void region_give(struct region *r, void *page, size_t size)
 	r->next[number] = r->free[class];
 	r->free[class] = number + 1u;
 	r->out -= size;
+}
+
+void *region_keep(struct region *r, size_t size, uint64_t *dma)
+{
+	size_t at = (r->used + 4095u) / 4096u * 4096u;
+
+	if (size == 0u || at > r->size || size > r->size - at)
+		return NULL;
+	r->used = at + size;
+	*dma = REGION_DMA + at;
+	return r->base + at;
+}
+
+static void *page_alloc(void *arg, size_t size, uint64_t *dma)
+{
+	struct region_host *host = arg;
+
+	return region_alloc(host->region, size, dma);
+}
+
+static void page_free(void *arg, void *page, size_t size, uint64_t dma)
+{
+	struct region_host *host = arg;
+
+	(void)dma;
+	region_give(host->region, page, size);
+}
+
+/* heap is the first member, so that the other ops of heap_host_ops work on the same pointer. */
+struct vnetrx_host_ops region_host_ops(void)
+{
+	struct vnetrx_host_ops ops = heap_host_ops;
+
+	ops.page_alloc = page_alloc;
+	ops.page_free = page_free;
+	return ops;
 }

@@ -4,6 +4,8 @@
  *
  * The device addresses it from REGION_DMA on, which is no pointer of this process: who takes one for the other finds
  * out. What the allocator knows lies outside, where the device cannot write.
+ *
+ * struct region_host is the host of heap.h with its pages from a region.
  */
 #ifndef EXAMPLES_REGION_H
 #define EXAMPLES_REGION_H
@@ -11,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "heap.h"
 
 #define REGION_DMA       0x100000000u /* the device's address of the first byte                  */
 #define REGION_PAGE      1024u        /* the smallest piece                                      */
@@ -37,10 +41,21 @@ void region_delete(struct region *r);
 void *region_alloc(struct region *r, size_t size, uint64_t *dma);
 void region_give(struct region *r, void *page, size_t size);
 
+/* `size` bytes at a page's beginning that stay with the caller as long as the region; NULL = too many, or none asked. */
+void *region_keep(struct region *r, size_t size, uint64_t *dma);
+
 /* This process's address of what the device calls `dma`; dma lies in the region. */
 static inline void *region_at(const struct region *r, uint64_t dma)
 {
 	return r->base + (dma - REGION_DMA);
 }
+
+struct region_host {
+	struct heap_host heap;   /* its counts of pages stay 0: see region->out */
+	struct region   *region;
+};
+
+/* The ops of a struct region_host. */
+struct vnetrx_host_ops region_host_ops(void);
 
 #endif
