@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define REGION_DEFAULT (64u << 20)
+#define ONE_FRAME      (12u + 18u) /* of a buffer for one frame: device header, Ethernet header and a tag */
 
 /* ---- ops of the transmit queue ---- */
 
@@ -132,6 +133,22 @@ static int queues_ready(struct vhost_net *net)
 
 /* ---- life ---- */
 
+struct vnetrx_virtio_wants vhost_net_wants(unsigned kinds, uint16_t mtu)
+{
+	struct vnetrx_virtio_wants wants = { .want = vnetrx_features_usual(), .mtu = mtu };
+
+	vnetrx_features_drop(&wants.want, VNETRX_NET_F_MTU);
+	if ((kinds & VHOST_NET_PACKED) == 0u)
+		vnetrx_features_drop(&wants.want, VNETRX_F_RING_PACKED);
+	if ((kinds & VHOST_NET_IN_ORDER) == 0u)
+		vnetrx_features_drop(&wants.want, VNETRX_F_IN_ORDER);
+	if ((kinds & VHOST_NET_MRG) == 0u) {
+		vnetrx_features_drop(&wants.want, VNETRX_NET_F_MRG_RXBUF);
+		wants.buf_len_max = (uint32_t)mtu + ONE_FRAME;
+	}
+	return wants;
+}
+
 static int make_region(struct vhost_net *net)
 {
 	net->region = region_new(net->cfg.region_size + net->cfg.user_size);
@@ -215,6 +232,8 @@ void vhost_net_disconnect(struct vhost_net *net)
 {
 	unsigned i;
 
+	if (net->region == NULL)
+		return;
 	vhost_user_stop(&net->vu);
 	for (i = 0u; i < net->npairs; i++) {
 		if (net->pairs[i].rxq != NULL)

@@ -62,6 +62,12 @@ struct vhost_net {
 	struct vhost_net_pair   pairs[VHOST_PAIRS_MAX];
 };
 
+/* The features that such a front end usually wants, of these kinds only those that are asked for. */
+#define VHOST_NET_PACKED   1u
+#define VHOST_NET_MRG      2u /* without it, one buffer holds a whole packet, and merged ones are not taken */
+#define VHOST_NET_IN_ORDER 4u
+struct vnetrx_virtio_wants vhost_net_wants(unsigned kinds, uint16_t mtu);
+
 int vhost_net_new(struct vhost_net *net, const struct vhost_net_config *cfg);
 
 /* One try; -EAGAIN: nobody is there yet. On success all rings are full and running. */
