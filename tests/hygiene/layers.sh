@@ -22,6 +22,7 @@ rxq: base ops pkt stats sizer pool merge gro'
 parts='buf: base ops pkt stats sizer pool merge
 gro: base ops pkt stats gro
 virtio: base ops pkt virtio_net virtq virtio_rx'
+virtio: base ops pkt virtio_net virtq'
 
 # Lines "FILE INCLUDED" for the quoted includes of the C files below $1.
 includes()
