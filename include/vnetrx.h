@@ -43,5 +43,6 @@
 #include "vnetrx/virtio_net.h"
 #include "vnetrx/virtio_rx.h"
 #include "vnetrx/virtq.h"
+#include "vnetrx/virtio_features.h"
 
 #endif
