@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A completion is made honestly but for the fields that are to be wrong; everything else is written over what is there. */
+/* A completion is honest but for the fields that are to be wrong; everything else is written over what is there. */
 #include "faulty_ring.h"
 
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static void spoil_table(struct faulty_ring *f)
 	if ((load16(f->r, desc + desc_flags_off(f->r)) & DESC_INDIRECT) == 0u || len < DESC_BYTES)
 		return;
 	table = softring_map(f->r, load64(f->r, desc + DESC_ADDR), len);
-	if (table != NULL)
+	if (table != NULL && (uintptr_t)table % 2u == 0u)
 		overwrite(f, table + rng_below(&f->rng, len / 2u) * 2u);
 }
 

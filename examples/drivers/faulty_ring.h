@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hostile device on the other side of a virtqueue's memory: it takes chains as struct softring does, and completes them
- * wrongly, or writes where only the driver may write. Each kind of fault happens at random with a set probability.
+ * A hostile device on the other side of a virtqueue's memory: it takes chains as struct softring does, and completes
+ * them wrongly, or writes where only the driver may write. Each kind of fault happens at random with a set probability.
  *
- * It writes to ring memory, to indirect tables and to segments that it holds, nowhere else: what a device with a working
+ * It writes to ring memory, to indirect tables and to segments that it holds, nowhere else: what a device behind an
  * IOMMU can do. Memory errors that a checker sees are the driver's, if `map` of the ring lets nothing else through.
  */
 #ifndef EXAMPLES_FAULTY_RING_H

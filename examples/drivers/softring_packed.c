@@ -24,7 +24,7 @@ static int walk_table(const struct softring *r, struct softring_walk *w, const u
 
 	for (uint32_t i = 0u; err == 0 && i < num; i++) {
 		const uint8_t *entry = table + i * DESC_BYTES;
-		uint16_t flags = load16(r, entry + PACKED_DESC_FLAGS);
+		uint16_t flags = peek16(r, entry + PACKED_DESC_FLAGS);
 
 		err = (flags & DESC_INDIRECT) != 0u ? SOFTRING_BAD_TABLE : softring_seg(r, w, entry, flags);
 	}
