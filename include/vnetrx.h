@@ -44,5 +44,6 @@
 #include "vnetrx/virtio_rx.h"
 #include "vnetrx/virtq.h"
 #include "vnetrx/virtio_features.h"
+#include "vnetrx/txq.h"
 
 #endif

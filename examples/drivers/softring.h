@@ -3,10 +3,10 @@
  * The device's side of one virtqueue in process memory, split or packed, written from virtio 1.2 (2.7 and 2.8) alone:
  * what the library's driver side is tested and measured against.
  *
- *   driver publishes --> softring_take --> segments --> softring_put, in any order --> softring_interrupt --> driver reaps
+ *   driver publishes --> softring_take --> segments --> softring_put, in any order --> softring_interrupt --> reap
  *
- * It is honest, and it checks that the driver is: a chain against the rules is reported, not used. One ring, one thread;
- * the driver may run on another.
+ * It is honest, and it checks that the driver is: a chain against the rules is reported, not used. One ring, one thread
+ * (the driver may run on another).
  */
 #ifndef EXAMPLES_SOFTRING_H
 #define EXAMPLES_SOFTRING_H
@@ -90,7 +90,7 @@ uint32_t softring_write(const struct softring_seg *segs, unsigned n, uint32_t of
 /* Completes a chain, len bytes written; seen by the driver after softring_publish(). */
 void softring_put(struct softring *r, const struct softring_chain *chain, uint32_t len);
 
-/* IN_ORDER: completes n > 0 chains, taken one after the other, with one entry that names the last (2.7.9, 2.8.9). */
+/* IN_ORDER: completes n > 0 chains, taken one after the other, with one entry that names the last (2.7.9, 2.8.8). */
 void softring_put_batch(struct softring *r, const struct softring_chain *chains, unsigned n, uint32_t len_last);
 
 void softring_publish(struct softring *r);

@@ -68,6 +68,15 @@ static inline void store16(const struct softring *r, uint8_t *p, uint16_t v)
 	__atomic_store_n((uint16_t *)(void *)p, order16(r, v), __ATOMIC_RELEASE);
 }
 
+/* At any address, for indirect tables; nobody writes there meanwhile. */
+static inline uint16_t peek16(const struct softring *r, const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return order16(r, v);
+}
+
 static inline uint32_t order32(const struct softring *r, uint32_t v)
 {
 	return r->swap ? v << 24 | (v & 0xff00u) << 8 | (v >> 8 & 0xff00u) | v >> 24 : v;

@@ -24,7 +24,7 @@ static int walk_table(const struct softring *r, struct softring_walk *w, const u
 
 	for (uint32_t i = 0u; err == 0 && i < num; i++) {
 		const uint8_t *entry = table + i * DESC_BYTES;
-		uint16_t flags = load16(r, entry + PACKED_DESC_FLAGS);
+		uint16_t flags = peek16(r, entry + PACKED_DESC_FLAGS);
 
 		err = (flags & DESC_INDIRECT) != 0u ? SOFTRING_BAD_TABLE : softring_seg(r, w, entry, flags);
 	}
@@ -52,8 +52,8 @@ int softring_packed_take(struct softring *r, struct softring_walk *w)
 	return SOFTRING_BAD_CHAIN;
 }
 
-/* One descriptor at the first slot of what it completes. The flags of the first since the last publish wait for it: then
- * the driver sees all of them or none. */
+/* One descriptor at the first slot of what it completes. The flags of the first since the last publish wait for it:
+ * then the driver sees all of them or none. */
 void softring_packed_put(struct softring *r, uint16_t id, uint32_t len, uint32_t skip)
 {
 	uint8_t *desc = packed_desc(r, r->used_pos);

@@ -22,14 +22,14 @@ static int walk_table(const struct softring *r, struct softring_walk *w, const u
 
 	for (seen = 0u; err == 0 && seen < num; seen++) {
 		const uint8_t *entry = table + i * DESC_BYTES;
-		uint16_t flags = load16(r, entry + SPLIT_DESC_FLAGS);
+		uint16_t flags = peek16(r, entry + SPLIT_DESC_FLAGS);
 
 		if ((flags & DESC_INDIRECT) != 0u)
 			return SOFTRING_BAD_TABLE;
 		err = softring_seg(r, w, entry, flags);
 		if (err != 0 || (flags & DESC_NEXT) == 0u)
 			return err;
-		i = load16(r, entry + SPLIT_DESC_NEXT);
+		i = peek16(r, entry + SPLIT_DESC_NEXT);
 		if (i >= num)
 			return SOFTRING_BAD_TABLE;
 	}

@@ -16,6 +16,7 @@ virtio_net: base ops
 virtq: base ops
 virtio_rx: base ops virtio_net virtq
 virtio_features: base
+txq: base ops pkt stats virtio_net virtq
 rxq: base ops pkt stats sizer pool merge gro'
 
 # Part of lib/: the public headers and the parts it may include. lib/*.h and files of the same part are always allowed;
@@ -25,6 +26,7 @@ gro: base ops pkt stats gro
 virtio: base ops pkt virtio_net virtq virtio_rx'
 virtio: base ops pkt virtio_net virtq'
 virtio: base ops pkt virtio_net virtio_features'
+virtio: base ops pkt stats virtio_net virtq virtio_rx txq'
 
 # Lines "FILE INCLUDED" for the quoted includes of the C files below $1.
 includes()
