@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* clock_gettime() */
 #include "report.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  * Asleep, it waits in one epoll for the rings' interrupts, the connection, signals and a timer; the timer is set to the
  * nearest of: a queue's deadline, the next line, the end, the next try to connect.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* clock_gettime() and signals */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
