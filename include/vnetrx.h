@@ -41,6 +41,7 @@
 #include "vnetrx/gro.h"
 #include "vnetrx/rxq.h"
 #include "vnetrx/virtio_net.h"
+#include "vnetrx/virtq.h"
 #include "vnetrx/virtio_rx.h"
 #include "vnetrx/txq.h"
 
