@@ -41,5 +41,6 @@
 #include "vnetrx/gro.h"
 #include "vnetrx/rxq.h"
 #include "vnetrx/virtio_net.h"
+#include "vnetrx/virtq.h"
 
 #endif

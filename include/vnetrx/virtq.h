@@ -35,9 +35,9 @@ struct vnetrx_virtq_config { /* zero = default; "required" has none */
 	uint32_t size;         /* required; slots: split 2^n from 1 to 32768 (2.7), packed 1 to 32768 (2.8)             */
 	uint32_t flags;        /* VNETRX_VIRTQ_*                                                                        */
 	void    *ring;         /* required by init; ring memory shared with the device, aligned to ring_align           */
-	uint64_t ring_dma;     /* its first byte as the device addresses it                                             */
+	uint64_t ring_dma;     /* its first byte as the device addresses it; a multiple of 16                           */
 	uint32_t ring_align;   /* alignment of ring and of the used part: 2^n, 16 to 65536; default 64; legacy PCI 4096 */
-	uint32_t segs_max;     /* longest chain, 1 to 1024; default 1                                                   */
+	uint32_t segs_max;     /* longest chain, 1 to 1024 and at most size; default 1                                  */
 	uint32_t delay_num;    /* vnetrx_virtq_enable_delayed() waits for delay_num / delay_den of what is out;         */
 	uint32_t delay_den;    /* default 3/4; 1 <= num <= den <= 256                                                   */
 };
@@ -84,8 +84,8 @@ unsigned vnetrx_virtq_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf 
 /* Makes everything added visible to the device. */
 void vnetrx_virtq_publish(struct vnetrx_virtq *vq);
 
-/* Publishes, and says whether the device wants a doorbell for what was published since the last call that said true;
- * never false so long that the 16-bit window of the event index could wrap. */
+/* Publishes, and says whether the device wants a doorbell for what was published since the last call; always true when
+ * that is so much that the 16-bit window of the event index could wrap. */
 VNETRX_MUST_USE bool vnetrx_virtq_kick_needed(struct vnetrx_virtq *vq);
 
 /* The value for a doorbell with NOTIFICATION_DATA (38) (2.9): queue index in bits 0..15, then the next offset (and wrap
@@ -96,10 +96,11 @@ uint32_t vnetrx_virtq_notification_data(const struct vnetrx_virtq *vq, uint16_t 
 
 /* Takes up to max used buffers, oldest first: id as added; len as the device says it, unchecked (for buffers that it only
  * reads, devices say anything); off, flags, rsvd zero. With IN_ORDER, buffers skipped by the device have the length that
- * it may write. Returns how many, or VNETRX_ERR_BAD when the ring is broken and none was taken before. */
+ * it may write. Returns how many, or VNETRX_ERR_BAD when the ring is broken and none was taken before. Publishes first:
+ * nothing can come back that the device was not offered. */
 int vnetrx_virtq_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max);
 
-/* Whether a used buffer waits. */
+/* Whether a used buffer waits, or the ring is broken: reap says which. The functions below that ask agree. */
 bool vnetrx_virtq_pending(const struct vnetrx_virtq *vq);
 
 /* Chains lent to the device: added and not reaped. */
@@ -135,7 +136,7 @@ enum vnetrx_virtq_fault {
 enum vnetrx_virtq_fault vnetrx_virtq_fault(const struct vnetrx_virtq *vq);
 
 /* With the device stopped (reset, or this queue by RING_RESET): takes back one lent chain, in no order; false = none is
- * left. */
+ * left. Reset the queue before it is used again. */
 VNETRX_MUST_USE bool vnetrx_virtq_detach(struct vnetrx_virtq *vq, uint32_t *id);
 
 /* With the device stopped: an empty queue again, as after init; what is still lent is forgotten. */
