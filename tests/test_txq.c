@@ -344,7 +344,8 @@ static void send_and_sleep(struct tx_rig *r, const struct tx_shape *shape, unsig
 		while (r->irqs == irqs) /* asleep: nothing but an interrupt goes on from here */
 			assert_int_equal(tx_rig_run(r, 1), 1);
 		(void)vnetrx_txq_poll(r->txq, UINT32_MAX);
-		assert_int_equal(vnetrx_txq_state(r->txq), VNETRX_TXQ_RUNNING);
+		if ((r->opt.flags & VNETRX_VIRTQ_EVENT_IDX) != 0u) /* else it comes with the first one that is sent */
+			assert_int_equal(vnetrx_txq_state(r->txq), VNETRX_TXQ_RUNNING);
 	}
 }
 
