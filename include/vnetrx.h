@@ -45,5 +45,6 @@
 #include "vnetrx/virtq.h"
 #include "vnetrx/virtio_features.h"
 #include "vnetrx/txq.h"
+#include "vnetrx/virtio_ctrl.h"
 
 #endif

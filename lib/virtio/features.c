@@ -3,7 +3,7 @@
  * What requires what is one table. A rule stands after the rules of the bits that it names, so that one pass over the
  * table settles a set.
  */
-#include "features.h"
+#include "feature_rules.h"
 
 #define N(name) VNETRX_NET_F_##name
 
@@ -52,7 +52,6 @@ static const struct rule rules[] = {
 	REQUIRES(RSS, CTRL_VQ),
 	REQUIRES(HASH_REPORT, CTRL_VQ),
 	REQUIRES(RSS_CONTEXT, RSS),
-	REQUIRES(HASH_TUNNEL, CTRL_VQ),
 	EITHER(HASH_TUNNEL, RSS, HASH_REPORT),
 };
 

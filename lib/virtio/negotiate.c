@@ -3,7 +3,7 @@
  * accept = what is offered, wanted and listed, VERSION_1 added, what the device's figures forbid taken out, settled.
  * Everything else here explains that set: why something is not in it, and what it means for headers and rings.
  */
-#include "features.h"
+#include "feature_rules.h"
 
 #include "vnetrx/virtio_net.h"
 

@@ -17,6 +17,7 @@ virtq: base ops
 virtio_rx: base ops virtio_net virtq
 virtio_features: base
 txq: base ops pkt stats virtio_net virtq
+virtio_ctrl: base virtio_features
 rxq: base ops pkt stats sizer pool merge gro'
 
 # Part of lib/: the public headers and the parts it may include. lib/*.h and files of the same part are always allowed;
@@ -25,6 +26,7 @@ parts='buf: base ops pkt stats sizer pool merge
 gro: base ops pkt stats gro
 virtio: base ops pkt stats virtio_net virtio_features virtq virtio_rx txq'
 virtio: base ops pkt stats virtio_net virtq virtio_rx txq'
+virtio: base ops pkt virtio_net virtio_features virtio_ctrl'
 
 # Lines "FILE INCLUDED" for the quoted includes of the C files below $1.
 includes()

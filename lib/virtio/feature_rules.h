@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets of features and what they require of each other. */
-#ifndef VNRX_VIRTIO_FEATURES_H
-#define VNRX_VIRTIO_FEATURES_H
+#ifndef VNRX_FEATURE_RULES_H
+#define VNRX_FEATURE_RULES_H
 
 #include "vnetrx/virtio_features.h"
 
