@@ -24,9 +24,7 @@ rxq: base ops pkt stats sizer pool merge gro'
 # lib/rxq.c joins the wings and may include all.
 parts='buf: base ops pkt stats sizer pool merge
 gro: base ops pkt stats gro
-virtio: base ops pkt stats virtio_net virtio_features virtq virtio_rx txq'
-virtio: base ops pkt stats virtio_net virtq virtio_rx txq'
-virtio: base ops pkt virtio_net virtio_features virtio_ctrl'
+virtio: base ops pkt stats virtio_net virtio_features virtio_ctrl virtq virtio_rx txq'
 
 # Lines "FILE INCLUDED" for the quoted includes of the C files below $1.
 includes()
