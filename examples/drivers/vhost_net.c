@@ -63,10 +63,11 @@ static int make_rxq(struct vhost_net_pair *pair)
 	cfg.host = &pair->host;
 	cfg.hdr_len = dev.hdr_len;
 	cfg.ring_size = pair->dev.bufs_max;
-	if (cfg.buf_len_min < plan->buf_len_min && !plan->mergeable)
-		cfg.buf_len_min = plan->buf_len_min;
-	if (cfg.buf_len_max != 0u && cfg.buf_len_max < cfg.buf_len_min)
+	if (!plan->mergeable) { /* one length, that of the longest frame */
+		if (cfg.buf_len_min < plan->buf_len_min)
+			cfg.buf_len_min = plan->buf_len_min;
 		cfg.buf_len_max = cfg.buf_len_min;
+	}
 	if (cfg.frame_len_max == 0u)
 		cfg.frame_len_max = plan->frame_len_max;
 	size = vnetrx_rxq_footprint(&cfg, &why);

@@ -252,6 +252,7 @@ static int set_up(struct sink *s)
 	sigset_t signals;
 	int err;
 
+	(void)signal(SIGINT, SIG_DFL); /* a shell lets what it starts in the background ignore it */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);

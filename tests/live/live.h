@@ -50,6 +50,7 @@ struct live_options {
 	uint64_t bursts;     /* mode: so many bursts, each after a sleep          */
 	unsigned reconnects; /* the back end must go away so often                */
 	bool     flood;      /* send without regard for what comes back           */
+	bool     oneway;     /* nothing comes back                                */
 	bool     interrupt;  /* sleep when there is nothing to do                 */
 };
 
@@ -60,6 +61,7 @@ struct live {
 	uint8_t  *table;     /* the pattern, in memory of the device */
 	uint64_t  table_dma;
 	uint64_t  rng;
+	uint64_t  before;    /* had come back when the back end came last */
 	uint64_t  asleep;    /* times it slept                       */
 	uint64_t  overslept; /* a used buffer waited, and no interrupt came */
 	uint64_t  leaks;     /* buffers or slots that did not come back after a disconnect */
@@ -76,6 +78,9 @@ void live_disconnect(struct live *l);
 
 /* Sends up to n frames; stops early when the window, the slots or the queue are full. Returns how many. */
 uint32_t live_send(struct live_pair *pair, uint32_t n);
+
+/* All frames that came back. */
+uint64_t live_received(const struct live *l);
 
 /* Frames that may still be sent before the window is full. */
 uint32_t live_room(const struct live_pair *pair);

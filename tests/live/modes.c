@@ -24,21 +24,27 @@ struct progress {
 
 static uint64_t total(const struct live *l)
 {
-	uint64_t sum = 0u;
+	uint64_t sum = live_received(l);
 	unsigned i;
 
 	for (i = 0u; i < l->net.npairs; i++)
-		sum += l->pairs[i].received + l->pairs[i].next;
+		sum += l->pairs[i].next;
 	return sum;
 }
 
+/* With oneway: everything was taken by the back end. */
 static bool all_back(const struct live *l)
 {
 	unsigned i;
 
-	for (i = 0u; i < l->net.npairs; i++)
+	for (i = 0u; i < l->net.npairs; i++) {
+		struct vnetrx_txq *txq = l->pairs[i].p->txq;
+
 		if (l->pairs[i].next != l->pairs[i].expected)
 			return false;
+		if (l->opts.oneway && (vnetrx_txq_poll(txq, UINT32_MAX), vnetrx_txq_outstanding(txq)) != 0u)
+			return false;
+	}
 	return true;
 }
 

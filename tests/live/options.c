@@ -9,7 +9,8 @@
 #include "pattern.h"
 
 enum { OPT_QUEUES = 256, OPT_PACKED, OPT_NO_MRG, OPT_IN_ORDER, OPT_LISTEN, OPT_RING, OPT_TX_RING, OPT_BUF, OPT_MIN,
-       OPT_MAX, OPT_SEGS, OPT_WINDOW, OPT_COUNT, OPT_SECONDS, OPT_BURSTS, OPT_RECONNECTS, OPT_FLOOD, OPT_INTERRUPT,
+       OPT_MAX, OPT_SEGS, OPT_WINDOW, OPT_COUNT, OPT_SECONDS, OPT_BURSTS, OPT_RECONNECTS, OPT_FLOOD, OPT_ONEWAY,
+       OPT_INTERRUPT,
        OPT_HELP };
 
 static const struct option longs[] = {
@@ -30,6 +31,7 @@ static const struct option longs[] = {
 	{ "bursts", required_argument, NULL, OPT_BURSTS },
 	{ "reconnects", required_argument, NULL, OPT_RECONNECTS },
 	{ "flood", no_argument, NULL, OPT_FLOOD },
+	{ "oneway", no_argument, NULL, OPT_ONEWAY },
 	{ "interrupt", no_argument, NULL, OPT_INTERRUPT },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -52,6 +54,7 @@ static const char usage[] =
 	"  --bursts N       instead: N bursts of 1 to --window frames, each while the receiver sleeps\n"
 	"  --reconnects N   the back end must go away and come back so often\n"
 	"  --flood          send as fast as the back end takes it\n"
+	"  --oneway         the same, and nothing comes back\n"
 	"  --interrupt      sleep when there is nothing to do\n";
 
 /* The whole of `text` as a decimal number from low to high. */
@@ -124,6 +127,9 @@ static bool flag(struct live_options *o, int option)
 		return true;
 	case OPT_FLOOD:
 		o->flood = true;
+		return true;
+	case OPT_ONEWAY:
+		o->oneway = true;
 		return true;
 	case OPT_INTERRUPT:
 		o->interrupt = true;
