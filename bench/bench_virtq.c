@@ -20,6 +20,7 @@
 
 #define RING       256u
 #define BURST      32u
+#define BUDGET     64u
 #define ROUNDS     256u
 #define HDR_LEN    12u
 #define BUF_LEN    2048u
@@ -228,7 +229,7 @@ static void poll_once(struct front *f)
 
 	f->now += 1000;
 	t[0] = bench_ticks();
-	taken = vnetrx_rxq_poll(f->rxq, BURST, f->now);
+	taken = vnetrx_rxq_poll(f->rxq, BUDGET, f->now);
 	t[1] = bench_ticks();
 	sleep = vnetrx_rxq_complete(f->rxq, f->now);
 	t[2] = bench_ticks();
