@@ -45,7 +45,7 @@ static void one_entry_stands_for_a_batch(void **state)
 		for (n = 1; n <= 13u; n++) {
 			open_ordered(&rig, packed != 0u, 1);
 			if (packed == 0u)
-				ring_run(&rig, 65536u - 5u * n);
+				ring_jump(&rig, 65536u - 5u * n);
 			for (at = 0; at < 30u * n; at += n) {
 				drv_add_bufs(&rig, n, at);
 				vnetrx_virtq_publish(rig.vq);
@@ -152,7 +152,7 @@ static void a_batch_beyond_the_used_index_breaks_the_ring(void **state)
 	(void)state;
 	for (start = 65536u - 4u; start < 65536u + 2u; start++) {
 		open_ordered(&rig, false, 1);
-		ring_run(&rig, start);
+		ring_jump(&rig, start);
 		drv_add_bufs(&rig, 5, 0);
 		vnetrx_virtq_publish(rig.vq);
 		dev_use(&rig, (start + 2u) % 16u, 60, 2);
