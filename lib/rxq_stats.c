@@ -8,10 +8,13 @@ union counters {
 };
 
 _Static_assert(sizeof(union counters) == VNRX_STATS_WORDS * sizeof(size_t), "whole words");
+_Static_assert(offsetof(struct vnetrx_rxq_stats, gro) + sizeof(struct vnetrx_gro_stats) ==
+                       sizeof(struct vnetrx_rxq_stats), "the last, so that a queue without GRO may leave them out");
 
 void vnrx_rxq_publish(struct vnetrx_rxq *q)
 {
 	struct vnrx_shared_stats *s = &q->shared;
+	size_t words = VNRX_STATS_WORDS;
 	union counters now;
 
 	q->stats.waiting = q->fifo.count;
@@ -21,8 +24,8 @@ void vnrx_rxq_publish(struct vnetrx_rxq *q)
 	if (q->gro != NULL)
 		vnetrx_gro_read_stats(q->gro, &now.stats.gro);
 	else
-		memset(&now.stats.gro, 0, sizeof(now.stats.gro));
-	vnrx_shared_write(&s->seq, s->words, now.words, VNRX_STATS_WORDS);
+		words -= VNRX_WORDS(struct vnetrx_gro_stats); /* they stay 0 */
+	vnrx_shared_write(&s->seq, s->words, now.words, words);
 }
 
 void vnetrx_rxq_read_stats(const struct vnetrx_rxq *q, struct vnetrx_rxq_stats *stats)
