@@ -36,6 +36,7 @@
 #include "vnetrx/pkt.h"
 #include "vnetrx/stats.h"
 #include "vnetrx/sizer.h"
+#include "vnetrx/moderate.h"
 #include "vnetrx/pool.h"
 #include "vnetrx/merge.h"
 #include "vnetrx/gro.h"

@@ -8,6 +8,7 @@ public='base:
 ops: base
 stats: base
 sizer: base
+moderate: base
 pkt: base ops
 pool: base ops pkt stats
 merge: base ops pkt stats pool
