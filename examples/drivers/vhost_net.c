@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define REGION_DEFAULT (64u << 20)
+#define ALIGN          64u         /* the queue's default buf_align */
 #define ONE_FRAME      (12u + 18u) /* of a buffer for one frame: device header, Ethernet header and a tag */
 
 /* ---- ops of the transmit queue ---- */
@@ -66,6 +67,7 @@ static int make_rxq(struct vhost_net_pair *pair)
 	if (!plan->mergeable) { /* one length, that of the longest frame */
 		if (cfg.buf_len_min < plan->buf_len_min)
 			cfg.buf_len_min = plan->buf_len_min;
+		cfg.buf_len_min = (cfg.buf_len_min + ALIGN - 1u) / ALIGN * ALIGN;
 		cfg.buf_len_max = cfg.buf_len_min;
 	}
 	if (cfg.frame_len_max == 0u)

@@ -7,7 +7,7 @@
 
 #define SECOND   1000000000u
 #define LOOK_NS  1000000u         /* between two looks at the connection           */
-#define QUIET_NS (3ull * SECOND)  /* nothing came for so long: what is out is lost */
+#define QUIET_NS (10ull * SECOND) /* nothing came for so long: what is out is lost */
 #define BATCH    32u
 #define WAKE_MS  100
 #define BURST_MS 5000             /* an interrupt that takes longer never comes    */
