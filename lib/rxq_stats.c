@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Counters for other threads: a sequence lock. The writer never waits; a reader that met a write reads again. Words are
- * stored and loaded whole, so that a 64-bit counter cannot tear where a word is narrower: seq covers its halves.
- */
+/* The counters of all stages as one, and their copy for other threads. */
 #include "queue.h"
 
 _Static_assert(sizeof(struct vnetrx_rxq_stats) == VNRX_STATS_WORDS * sizeof(size_t), "whole words");
+_Static_assert(offsetof(struct vnetrx_rxq_stats, gro) + sizeof(struct vnetrx_gro_stats) ==
+                       sizeof(struct vnetrx_rxq_stats), "the last, so that a queue without GRO may leave them out");
 
 void vnrx_rxq_publish(struct vnetrx_rxq *q)
 {
 	struct vnrx_shared_stats *s = &q->shared;
 	struct vnetrx_rxq_stats *now = &q->batch.u.stats;
+	size_t words = VNRX_STATS_WORDS;
 
 	q->stats.waiting = q->fifo.count;
 	now->queue = q->stats;
@@ -19,29 +19,17 @@ void vnrx_rxq_publish(struct vnetrx_rxq *q)
 	if (q->gro != NULL)
 		vnetrx_gro_read_stats(q->gro, &now->gro);
 	else
-		memset(&now->gro, 0, sizeof(now->gro));
-
-	VNRX_STORE_RELAXED(&s->seq, s->seq + 1u);
-	VNRX_FENCE_RELEASE(); /* a reader that sees one of the words below sees the odd number */
-	for (size_t i = 0; i < VNRX_STATS_WORDS; i++)
-		VNRX_STORE_RELAXED(&s->words[i], q->batch.u.words[i]);
-	VNRX_STORE_RELEASE(&s->seq, s->seq + 1u);
+		words -= VNRX_WORDS(struct vnetrx_gro_stats); /* they stay 0 */
+	vnrx_shared_write(&s->seq, s->words, q->batch.u.words, words);
 }
 
 void vnetrx_rxq_read_stats(const struct vnetrx_rxq *q, struct vnetrx_rxq_stats *stats)
 {
-	const struct vnrx_shared_stats *s = &q->shared;
-	uint8_t *copy = (uint8_t *)stats;
-	uint32_t before, after;
+	union {
+		struct vnetrx_rxq_stats stats;
+		size_t words[VNRX_STATS_WORDS];
+	} copy;
 
-	do {
-		before = VNRX_LOAD_ACQUIRE(&s->seq);
-		for (size_t i = 0; i < VNRX_STATS_WORDS; i++) {
-			size_t word = VNRX_LOAD_RELAXED(&s->words[i]);
-
-			memcpy(copy + i * sizeof(word), &word, sizeof(word));
-		}
-		VNRX_FENCE_ACQUIRE(); /* the words were read before seq is looked at again */
-		after = VNRX_LOAD_RELAXED(&s->seq);
-	} while (before != after || before % 2u != 0u);
+	vnrx_shared_read(&q->shared.seq, q->shared.words, copy.words, VNRX_STATS_WORDS);
+	*stats = copy.stats;
 }

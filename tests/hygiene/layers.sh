@@ -14,7 +14,10 @@ pool: base ops pkt stats
 merge: base ops pkt stats pool
 gro: base ops pkt stats
 virtio_net: base ops
+virtq: base ops
+virtio_rx: base ops virtio_net virtq
 virtio_features: base
+txq: base ops pkt stats virtio_net virtq
 virtio_ctrl: base virtio_features
 rxq: base ops pkt stats sizer pool merge gro'
 
@@ -22,7 +25,7 @@ rxq: base ops pkt stats sizer pool merge gro'
 # lib/rxq.c joins the wings and may include all.
 parts='buf: base ops pkt stats sizer pool merge
 gro: base ops pkt stats gro
-virtio: base ops pkt virtio_net virtio_features virtio_ctrl'
+virtio: base ops pkt stats virtio_net virtio_features virtio_ctrl virtq virtio_rx txq'
 
 # Lines "FILE INCLUDED" for the quoted includes of the C files below $1.
 includes()

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MTU_BUF 1536u /* 12 + 1518, rounded to 64 */
+#define MAX_BUF 4096u
+#define TOP_BUF 32768u
+
+enum { OPT_LISTEN = 256, OPT_QUEUES, OPT_PACKED, OPT_NO_MRG, OPT_IN_ORDER, OPT_RING, OPT_BUF, OPT_MTU, OPT_MEMORY,
+       OPT_BUSY, OPT_TIMEOUT, OPT_ADAPTIVE, OPT_NO_GRO, OPT_UDP, OPT_SECONDS, OPT_COUNT, OPT_ONCE, OPT_QUIET, OPT_JSON,
+       OPT_HELP, OPT_VERSION };
+
+static const struct option longs[] = {
+	{ "listen", no_argument, NULL, OPT_LISTEN },
+	{ "queues", required_argument, NULL, OPT_QUEUES },
+	{ "packed", no_argument, NULL, OPT_PACKED },
+	{ "no-mrg", no_argument, NULL, OPT_NO_MRG },
+	{ "in-order", no_argument, NULL, OPT_IN_ORDER },
+	{ "ring", required_argument, NULL, OPT_RING },
+	{ "buf", required_argument, NULL, OPT_BUF },
+	{ "mtu", required_argument, NULL, OPT_MTU },
+	{ "memory", required_argument, NULL, OPT_MEMORY },
+	{ "busy", no_argument, NULL, OPT_BUSY },
+	{ "flush-timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "adaptive", no_argument, NULL, OPT_ADAPTIVE },
+	{ "no-gro", no_argument, NULL, OPT_NO_GRO },
+	{ "udp", no_argument, NULL, OPT_UDP },
+	{ "seconds", required_argument, NULL, OPT_SECONDS },
+	{ "count", required_argument, NULL, OPT_COUNT },
+	{ "once", no_argument, NULL, OPT_ONCE },
+	{ "quiet", no_argument, NULL, OPT_QUIET },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char usage[] =
+	"usage: vnetrx-vhost-sink [options] SOCKET\n"
+	"A virtio-net front end that receives from a live vhost-user back end, and prints each second what the path did.\n"
+	"When the back end goes away it waits for it to come back, with all its buffers. SIGINT or SIGTERM ends it.\n"
+	"\n"
+	"  --listen            SOCKET is made here, and the back end connects to it; else it is the back end's\n"
+	"  --queues N          queue pairs, 1 to 8 (1)\n"
+	"  --packed            packed rings, else split\n"
+	"  --no-mrg            no mergeable buffers: one holds a whole packet\n"
+	"  --in-order          buffers are used in order\n"
+	"  --ring N            slots of each receive ring (256)\n"
+	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included (auto)\n"
+	"  --mtu N             longest packet that is not merged (1500)\n"
+	"  --memory MIB        memory shared with the back end (64)\n"
+	"  --busy              poll without sleeping; else sleep until an interrupt or a deadline\n"
+	"  --flush-timeout NS  a packet leaves GRO after so long without a new segment, 0 = at the end of a burst (0)\n"
+	"  --adaptive          each flow waits for a few of its own gaps; the timeout is not used\n"
+	"  --no-gro            packets are not joined\n"
+	"  --udp               UDP datagrams of one size are joined too\n"
+	"  --seconds N         end after so long\n"
+	"  --count N           end after so many packets (before they were joined)\n"
+	"  --once              end when the back end goes away\n"
+	"  --quiet             print the sums at the end only\n"
+	"  --json              one JSON object for each line\n"
+	"\n"
+	"Exit: 0; 1 usage; 2 the back end or the memory is not as it must be; 3 ended before --count; 4 a buffer was lost.\n";
+
+/* The whole of `text` as a decimal number from low to high. */
+static bool number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	char *end = NULL;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && v >= low && v <= high) {
+		*value = v;
+		return true;
+	}
+	fprintf(stderr, "vnetrx-vhost-sink: --%s %s: not a number from %llu to %llu\n", option, text,
+	        (unsigned long long)low, (unsigned long long)high);
+	return false;
+}
+
+static bool number32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
+{
+	uint64_t v = 0u;
+
+	if (!number(option, text, low, high, &v))
+		return false;
+	*value = (uint32_t)v;
+	return true;
+}
+
+static bool buffers(struct vnetrx_rxq_config *rxq, const char *text)
+{
+	uint32_t len = 0u;
+
+	if (strcmp(text, "mtu") == 0)
+		len = MTU_BUF;
+	else if (strcmp(text, "max") == 0)
+		len = MAX_BUF;
+	else if (strcmp(text, "auto") != 0 && !number32("buf", text, 128u, TOP_BUF, &len))
+		return false;
+	rxq->buf_len_min = len;
+	rxq->buf_len_max = len;
+	return true;
+}
+
+static bool valued(struct sink_options *opts, int option, const char *arg)
+{
+	uint64_t mib = 0u;
+
+	switch (option) {
+	case OPT_QUEUES:
+		return number32("queues", arg, 1u, VHOST_PAIRS_MAX, &opts->net.pairs);
+	case OPT_RING:
+		return number32("ring", arg, 2u, 32768u, &opts->net.rx_size);
+	case OPT_BUF:
+		return buffers(&opts->net.rxq, arg);
+	case OPT_MTU:
+		return number32("mtu", arg, 68u, 65535u - 18u, &opts->mtu);
+	case OPT_MEMORY:
+		if (!number("memory", arg, 2u, 65536u, &mib))
+			return false;
+		opts->net.region_size = (size_t)mib << 20;
+		return true;
+	case OPT_TIMEOUT:
+		return number("flush-timeout", arg, 0u, 1000000000000u, &opts->net.rxq.gro_timeout_ns);
+	case OPT_SECONDS:
+		return number("seconds", arg, 1u, 1000000000u, &opts->seconds);
+	default:
+		return number("count", arg, 1u, UINT64_MAX, &opts->count);
+	}
+}
+
+/* An option without a value; false = it is not known. */
+static bool flag(struct sink_options *opts, int option)
+{
+	struct vnetrx_rxq_config *rxq = &opts->net.rxq;
+
+	switch (option) {
+	case OPT_LISTEN:
+		opts->net.listen = true;
+		return true;
+	case OPT_PACKED:
+		opts->kinds |= VHOST_NET_PACKED;
+		return true;
+	case OPT_NO_MRG:
+		opts->kinds &= ~VHOST_NET_MRG;
+		return true;
+	case OPT_IN_ORDER:
+		opts->kinds |= VHOST_NET_IN_ORDER;
+		return true;
+	case OPT_BUSY:
+		opts->busy = true;
+		return true;
+	case OPT_ADAPTIVE:
+		rxq->gro_flags |= VNETRX_GRO_ADAPTIVE;
+		return true;
+	case OPT_NO_GRO:
+		rxq->flags |= VNETRX_RXQ_GRO_OFF;
+		return true;
+	case OPT_UDP:
+		rxq->gro_protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL;
+		return true;
+	case OPT_ONCE:
+		opts->once = true;
+		return true;
+	case OPT_QUIET:
+		opts->quiet = true;
+		return true;
+	case OPT_JSON:
+		opts->json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int sink_options_read(struct sink_options *opts, int argc, char **argv)
+{
+	int option;
+
+	*opts = (struct sink_options){ .kinds = VHOST_NET_MRG, .mtu = 1500u };
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (option == OPT_VERSION) {
+			printf("vnetrx-vhost-sink %d.%d.%d\n", VNETRX_VERSION_MAJOR, VNETRX_VERSION_MINOR,
+			       VNETRX_VERSION_PATCH);
+			return 0;
+		}
+		if (option == '?' || (optarg != NULL ? !valued(opts, option, optarg) : !flag(opts, option)))
+			return EXIT_USAGE;
+	}
+	if (argc - optind != 1) {
+		fprintf(stderr, "vnetrx-vhost-sink: %d operands given, one wanted: SOCKET (--help says more)\n",
+		        argc - optind);
+		return EXIT_USAGE;
+	}
+	opts->net.path = argv[optind];
+	opts->net.wants = vhost_net_wants(opts->kinds, (uint16_t)opts->mtu);
+	return -1;
+}

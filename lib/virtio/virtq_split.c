@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Split rings, driver to device (virtio 1.2, 2.7): descriptor table, available ring, notifications.
+ *
+ * The driver's part is only ever written. Descriptors and available entries are plain stores, made visible all at once by
+ * the index; every other access to ring memory is a single whole one.
+ */
+#include "split.h"
+
+/* ---- descriptors ---- */
+
+/* Length, flags and next as they lie behind the address. */
+static VNRX_INLINE uint64_t desc_word(uint32_t len, uint32_t flags, uint32_t next, bool big)
+{
+	if (big)
+		return (uint64_t)len << 32 | flags << 16 | next;
+	return (uint64_t)next << 48 | (uint64_t)flags << 32 | len;
+}
+
+static VNRX_INLINE void desc_put(uint8_t *desc, uint64_t dma, uint64_t word, bool big)
+{
+	uint64_t words[2];
+
+	words[0] = vnrx_order64(dma, big);
+	words[1] = vnrx_order64(word, big);
+	memcpy(desc, words, sizeof(words));
+}
+
+static VNRX_INLINE void avail_put(uint8_t *driver, uint32_t at, uint32_t head, bool big)
+{
+	uint16_t entry = vnrx_order16((uint16_t)head, big);
+
+	memcpy(driver + SPLIT_ENTRIES + 2u * at, &entry, sizeof(entry));
+}
+
+static VNRX_INLINE unsigned add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n, bool big)
+{
+	struct vnrx_vslot *slots = vq->slots;
+	const uint16_t    *free = vq->free;
+	uint8_t           *desc = vq->desc, *driver = vq->driver;
+	uint32_t           mask = vq->size - 1u, take = vq->take, at = vq->avail;
+	unsigned           i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t slot = free[(take + i) & mask];
+
+		slots[slot] = (struct vnrx_vslot){ bufs[i].id, 1, 0 };
+		desc_put(desc + VNRX_DESC_SIZE * slot, bufs[i].dma, desc_word(bufs[i].len, VNRX_DESC_WRITE, 0, big), big);
+		avail_put(driver, (at + i) & mask, slot, big);
+	}
+	return n;
+}
+
+/* What in-order reaping needs to know of n buffers just written. */
+static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
+{
+	struct vnrx_vslot *slots = vq->slots;
+	uint32_t          *in_len = vq->in_len;
+	uint32_t           mask = vq->size - 1u, slot = vq->take, at = vq->avail;
+	unsigned           i;
+
+	for (i = 0; i < n; i++) { /* with IN_ORDER slots follow each other */
+		slots[slot].link = (uint16_t)(at + i);
+		in_len[slot] = bufs[i].len;
+		slot = (slot + 1u) & mask;
+	}
+}
+
+/* `chains` chains in `slots` slots were written. */
+static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t slots)
+{
+	vq->take = (vq->take + slots) & (vq->size - 1u);
+	vq->avail = (uint16_t)(vq->avail + chains);
+	vq->free_num -= slots;
+	vq->out += chains;
+	vq->unpub += chains;
+	vq->fresh += chains;
+}
+
+static VNRX_COLD unsigned add_bufs_big(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
+{
+	return add_bufs(vq, bufs, n, true);
+}
+
+unsigned vnrx_split_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
+{
+	if (VNRX_LIKELY(!vnrx_virtq_big(vq)))
+		(void)add_bufs(vq, bufs, n, false);
+	else
+		(void)add_bufs_big(vq, bufs, n);
+	if (vq->in_len != NULL)
+		note_bufs(vq, bufs, n);
+	added(vq, n, n);
+	return n;
+}
+
+/* ---- chains ---- */
+
+/* Writes the chain into the ring, a slot for each segment. Members are linked privately as well, so that nothing has to
+ * be read back; with IN_ORDER they follow each other anyway. */
+static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
+{
+	bool     big = vnrx_virtq_big(vq);
+	uint32_t slot = vq->free[vq->take];
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t flags = i < out ? 0u : VNRX_DESC_WRITE;
+		uint32_t next = 0;
+
+		if (i + 1u < n) {
+			flags |= VNRX_DESC_NEXT;
+			next = vq->free[(vq->take + i + 1u) & (vq->size - 1u)];
+		}
+		vq->slots[slot].link = (uint16_t)next;
+		desc_put(vq->desc + VNRX_DESC_SIZE * slot, segs[i].dma, desc_word(segs[i].len, flags, next, big), big);
+		slot = next;
+	}
+}
+
+/* Writes the chain into the slot's table and the table's address into the ring. */
+static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
+{
+	bool     big = vnrx_virtq_big(vq);
+	uint32_t slot = vq->free[vq->take];
+	uint32_t off = slot * vq->segs_max * VNRX_DESC_SIZE;
+	uint8_t *table = vq->tables + off;
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t flags = i < out ? 0u : VNRX_DESC_WRITE;
+		uint32_t next = 0;
+
+		if (i + 1u < n) {
+			flags |= VNRX_DESC_NEXT;
+			next = i + 1u;
+		}
+		desc_put(table + VNRX_DESC_SIZE * i, segs[i].dma, desc_word(segs[i].len, flags, next, big), big);
+	}
+	desc_put(vq->desc + VNRX_DESC_SIZE * slot, vq->ring_dma + vq->tables_off + off,
+	         desc_word(n * VNRX_DESC_SIZE, VNRX_DESC_INDIRECT, 0, big), big);
+}
+
+void vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
+                    uint32_t id)
+{
+	unsigned n = out + in;
+	uint32_t head = vq->free[vq->take];
+	uint32_t slots = vnetrx_virtq_slots_needed(vq, n);
+
+	if (slots == n)
+		put_direct(vq, segs, out, n);
+	else
+		put_indirect(vq, segs, out, n);
+	vq->slots[head].id = id;
+	vq->slots[head].segs = (uint16_t)slots;
+	if (vq->in_len != NULL) {
+		vq->slots[head].link = vq->avail;
+		vq->in_len[head] = vnrx_segs_len(segs + out, in);
+	}
+	avail_put(vq->driver, vq->avail & (vq->size - 1u), head, vnrx_virtq_big(vq));
+	added(vq, 1, slots);
+}
+
+/* ---- publishing ---- */
+
+void vnrx_split_publish(struct vnetrx_virtq *vq)
+{
+	/* Entries and what they point to before the index that offers them. */
+	vnrx_barrier_write(vnrx_virtq_bus(vq));
+	vnrx_shared_store16(vq->driver + SPLIT_INDEX, vnrx_order16(vq->avail, vnrx_virtq_big(vq)));
+}
+
+bool vnrx_split_wants_kick(const struct vnetrx_virtq *vq)
+{
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u) {
+		uint16_t event = split_load16(vq, SPLIT_ENTRIES + VNRX_USED_SIZE * vq->size);
+
+		return vnrx_event_in(event, vq->avail, vq->fresh);
+	}
+	return (split_load16(vq, SPLIT_FLAGS) & SPLIT_NO_NOTIFY) == 0u;
+}
+
+/* ---- callbacks ---- */
+
+static void set_event(struct vnetrx_virtq *vq, uint32_t index)
+{
+	vnrx_shared_store16(vq->driver + SPLIT_ENTRIES + 2u * vq->size,
+	                    vnrx_order16((uint16_t)index, vnrx_virtq_big(vq)));
+}
+
+static void set_flags(struct vnetrx_virtq *vq, uint16_t flags)
+{
+	vnrx_shared_store16(vq->driver + SPLIT_FLAGS, vnrx_order16(flags, vnrx_virtq_big(vq)));
+}
+
+/* Asks for an interrupt when `ahead` more than the next entry have been used; without EVENT_IDX at the next one. */
+void vnrx_split_arm(struct vnetrx_virtq *vq, uint32_t ahead)
+{
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u)
+		set_event(vq, vq->used + ahead);
+	else if (vq->armed == 0u)
+		set_flags(vq, 0);
+}
+
+/* With EVENT_IDX the flags must stay 0 (2.7.7.1). The entry before the next one is the farthest away: 65535 more must be
+ * used before the device comes past it. */
+void vnrx_split_disarm(struct vnetrx_virtq *vq)
+{
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u)
+		set_event(vq, vq->used + 65535u);
+	else
+		set_flags(vq, SPLIT_NO_INTERRUPT);
+}
