@@ -40,8 +40,8 @@ static void fill_chain(struct vqm *m, struct vqm_chain *c, unsigned out, unsigne
 	c->in = (uint16_t)in;
 	c->slots = slots_of(m, out + in);
 	for (unsigned i = 0; i < out + in; i++) {
-		c->segs[i].dma = VQM_BUF_DMA + rng_below(&m->rng, VQM_BUF_SPAN);
-		c->segs[i].len = 1u + rng_below(&m->rng, rng_once_in(&m->rng, 16) ? 1u << 28 : 4096);
+		c->segs[i].len = 1u + rng_below(&m->rng, rng_once_in(&m->rng, 16) ? VQM_BUF_SPAN : 4096);
+		c->segs[i].dma = VQM_BUF_DMA + rng_below(&m->rng, VQM_BUF_SPAN + 1u - c->segs[i].len);
 		c->in_len += i >= out ? c->segs[i].len : 0u;
 	}
 }
@@ -205,6 +205,7 @@ void vqm_reap(struct vqm *m, unsigned max)
 	if (m->drv_asleep && !m->hostile)
 		return;
 	got = vnetrx_virtq_reap(m->vq, m->dones, max);
+	published(m); /* so that nothing comes back that was not offered */
 	if (!m->hostile)
 		assert_int_equal(got, waiting < max ? waiting : max);
 	if (got < 0) {
