@@ -107,6 +107,16 @@ static VNRX_INLINE void vnrx_shared_store32(uint8_t *p, uint32_t v)
 	VNRX_SHARED_STORE(uint32_t, p, v);
 }
 
+/* Where 8 bytes are loaded whole too. */
+#if defined(VNRX_GNU) && UINTPTR_MAX > UINT32_MAX
+#define VNRX_SHARED_WHOLE64 1
+
+static VNRX_INLINE uint64_t vnrx_shared_load64(const uint8_t *p)
+{
+	return VNRX_SHARED_LOAD(uint64_t, p);
+}
+#endif
+
 /* ---- byte order; all of it folds away where the order is known ---- */
 
 static VNRX_INLINE bool vnrx_host_big(void)

@@ -50,7 +50,10 @@ int vnetrx_virtq_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg
 		return VNETRX_ERR_BAD;
 	if (vnetrx_virtq_slots_needed(vq, out + in) > vq->free_num)
 		return VNETRX_ERR_BUSY;
-	vnrx_split_add(vq, segs, out, in, id);
+	if (is_packed(vq))
+		vnrx_packed_add(vq, segs, out, in, id);
+	else
+		vnrx_split_add(vq, segs, out, in, id);
 	return VNETRX_OK;
 }
 
@@ -60,14 +63,17 @@ unsigned vnetrx_virtq_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf 
 		n = vq->free_num;
 	if (is_broken(vq) || n == 0u)
 		return 0;
-	return vnrx_split_add_bufs(vq, bufs, n);
+	return is_packed(vq) ? vnrx_packed_add_bufs(vq, bufs, n) : vnrx_split_add_bufs(vq, bufs, n);
 }
 
 void vnetrx_virtq_publish(struct vnetrx_virtq *vq)
 {
 	if (vq->unpub == 0u || is_broken(vq))
 		return;
-	vnrx_split_publish(vq);
+	if (is_packed(vq))
+		vnrx_packed_publish(vq);
+	else
+		vnrx_split_publish(vq);
 	vq->unpub = 0;
 	if (vq->fresh > FRESH_MAX)
 		vq->fresh = FRESH_MAX;
@@ -75,7 +81,7 @@ void vnetrx_virtq_publish(struct vnetrx_virtq *vq)
 
 bool vnetrx_virtq_kick_needed(struct vnetrx_virtq *vq)
 {
-	bool kick;
+	bool kick = true;
 
 	vnetrx_virtq_publish(vq);
 	if (vq->fresh == 0u || is_broken(vq))
@@ -83,14 +89,19 @@ bool vnetrx_virtq_kick_needed(struct vnetrx_virtq *vq)
 	/* What was published before what the device asks for: else we read that it is awake while it reads that there is
 	 * nothing, and falls asleep. */
 	vnrx_barrier_full(vnrx_virtq_bus(vq));
-	kick = vq->fresh >= FRESH_MAX || vnrx_split_wants_kick(vq);
+	if (vq->fresh < FRESH_MAX)
+		kick = is_packed(vq) ? vnrx_packed_wants_kick(vq) : vnrx_split_wants_kick(vq);
 	vq->fresh = 0;
 	return kick;
 }
 
 uint32_t vnetrx_virtq_notification_data(const struct vnetrx_virtq *vq, uint16_t queue)
 {
-	return (uint32_t)vq->avail * 65536u + queue;
+	uint32_t next = vq->avail;
+
+	if (is_packed(vq))
+		next += vq->avail_wrap * 32768u;
+	return next * 65536u + queue;
 }
 
 /* ---- device to driver ---- */
@@ -102,20 +113,30 @@ int vnetrx_virtq_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigne
 	vnetrx_virtq_publish(vq); /* so that whatever is lent was offered, and nothing can come back that was not */
 	if (max > INT32_MAX)
 		max = INT32_MAX;
+	if (is_packed(vq))
+		return vq->in_len != NULL ? vnrx_packed_reap_in_order(vq, done, max) : vnrx_packed_reap(vq, done, max);
 	if (vq->in_len != NULL)
 		return vnrx_split_reap_in_order(vq, done, max);
 	return vnrx_split_reap(vq, done, max);
 }
 
-/* How many buffers wait that were used behind `from`, or in a packed ring whether any. */
-static uint32_t ready(const struct vnetrx_virtq *vq, uint16_t from)
+/* Up to where everything was reaped. */
+static uint32_t seen(const struct vnetrx_virtq *vq)
 {
-	return vnrx_split_ready(vq, from);
+	return is_packed(vq) ? vnrx_packed_point(vq) : vq->used;
+}
+
+/* Whether reap has something to say, other than what was there at `point`. */
+static bool waits(const struct vnetrx_virtq *vq, uint32_t point)
+{
+	if (is_broken(vq) || vq->batch != 0u)
+		return true;
+	return is_packed(vq) ? vnrx_packed_ready(vq, point) : vnrx_split_ready(vq, point) != 0u;
 }
 
 bool vnetrx_virtq_pending(const struct vnetrx_virtq *vq)
 {
-	return is_broken(vq) || vq->batch != 0u || ready(vq, vq->used) != 0u;
+	return waits(vq, seen(vq));
 }
 
 /* ---- callbacks ---- */
@@ -124,13 +145,19 @@ void vnetrx_virtq_disable(struct vnetrx_virtq *vq)
 {
 	if (vq->armed == 0u)
 		return;
-	vnrx_split_disarm(vq);
+	if (is_packed(vq))
+		vnrx_packed_disarm(vq);
+	else
+		vnrx_split_disarm(vq);
 	vq->armed = 0;
 }
 
 static void arm(struct vnetrx_virtq *vq, uint32_t ahead)
 {
-	vnrx_split_arm(vq, ahead);
+	if (is_packed(vq))
+		vnrx_packed_arm(vq, ahead);
+	else
+		vnrx_split_arm(vq, ahead);
 	vq->armed = 1;
 }
 
@@ -150,24 +177,26 @@ bool vnetrx_virtq_enable(struct vnetrx_virtq *vq)
 uint32_t vnetrx_virtq_enable_prepare(struct vnetrx_virtq *vq)
 {
 	arm(vq, 0);
-	return vq->used;
+	return seen(vq);
 }
 
 bool vnetrx_virtq_poll(const struct vnetrx_virtq *vq, uint32_t point)
 {
 	arm_barrier(vq);
-	return is_broken(vq) || vq->batch != 0u || ready(vq, (uint16_t)point) != 0u;
+	return waits(vq, point);
 }
 
 bool vnetrx_virtq_enable_delayed(struct vnetrx_virtq *vq)
 {
 	uint32_t ahead = 0;
 
-	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u)
-		ahead = vnrx_virtq_share(vq, vq->out);
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u) /* entries, or in a packed ring descriptors */
+		ahead = vnrx_virtq_share(vq, is_packed(vq) ? vq->size - vq->free_num : vq->out);
 	arm(vq, ahead);
 	arm_barrier(vq);
-	return is_broken(vq) || ready(vq, vq->used) > ahead;
+	if (is_packed(vq) || is_broken(vq))
+		return vnetrx_virtq_pending(vq);
+	return vnrx_split_ready(vq, vq->used) > ahead;
 }
 
 /* ---- trouble ---- */
@@ -182,7 +211,10 @@ bool vnetrx_virtq_detach(struct vnetrx_virtq *vq, uint32_t *id)
 		if (vq->slots[at].segs == 0u)
 			continue;
 		*id = vq->slots[at].id;
-		vnrx_split_release(vq, at);
+		if (is_packed(vq))
+			vnrx_packed_release(vq, at);
+		else
+			vnrx_split_release(vq, at);
 		return true;
 	}
 	return false;

@@ -69,8 +69,7 @@ struct vnetrx_virtq {
 	uint32_t           tables_off;
 };
 
-/* What one format must do; called by virtq.c, which has checked the arguments, and that the ring is not broken. */
-void     vnrx_split_reset(struct vnetrx_virtq *vq);
+/* What each format does; called by virtq.c, which has checked the arguments, and that the ring is not broken. */
 void     vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
                         uint32_t id);
 unsigned vnrx_split_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n);
@@ -81,7 +80,20 @@ int      vnrx_split_reap_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *d
 void     vnrx_split_release(struct vnetrx_virtq *vq, uint32_t head);
 void     vnrx_split_arm(struct vnetrx_virtq *vq, uint32_t ahead);
 void     vnrx_split_disarm(struct vnetrx_virtq *vq);
-uint32_t vnrx_split_ready(const struct vnetrx_virtq *vq, uint16_t from);
+uint32_t vnrx_split_ready(const struct vnetrx_virtq *vq, uint32_t point); /* how many were used behind it */
+
+void     vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
+                         uint32_t id);
+unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n);
+void     vnrx_packed_publish(struct vnetrx_virtq *vq);
+bool     vnrx_packed_wants_kick(const struct vnetrx_virtq *vq);
+int      vnrx_packed_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max);
+int      vnrx_packed_reap_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max);
+void     vnrx_packed_release(struct vnetrx_virtq *vq, uint32_t id);
+void     vnrx_packed_arm(struct vnetrx_virtq *vq, uint32_t ahead);
+void     vnrx_packed_disarm(struct vnetrx_virtq *vq);
+bool     vnrx_packed_ready(const struct vnetrx_virtq *vq, uint32_t point); /* whether any was */
+uint32_t vnrx_packed_point(const struct vnetrx_virtq *vq);
 
 /* Breaks the ring and says so. */
 static VNRX_INLINE int vnrx_virtq_break(struct vnetrx_virtq *vq, enum vnetrx_virtq_fault fault)

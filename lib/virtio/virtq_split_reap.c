@@ -45,9 +45,9 @@ void vnrx_split_release(struct vnetrx_virtq *vq, uint32_t head)
 	vq->out--;
 }
 
-uint32_t vnrx_split_ready(const struct vnetrx_virtq *vq, uint16_t from)
+uint32_t vnrx_split_ready(const struct vnetrx_virtq *vq, uint32_t point)
 {
-	return vnrx_index_diff(split_load16(vq, SPLIT_INDEX), from);
+	return vnrx_index_diff(split_load16(vq, SPLIT_INDEX), point);
 }
 
 /* How many entries wait, or < 0. */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packed rings, driver to device (virtio 1.2, 2.8).
+ *
+ * A device takes descriptors one after the other, so the first one that is not published hides all behind it: its flags
+ * are written last, by publish, and those of the others together with the rest of them. One barrier for a batch.
+ */
+#include "packed.h"
+
+/* ---- descriptors ---- */
+
+static VNRX_INLINE void desc_put(uint8_t *desc, uint64_t dma, uint32_t len, uint32_t id, uint32_t flags)
+{
+	uint64_t words[2];
+
+	words[0] = vnrx_order64(dma, false);
+	words[1] = vnrx_order64((uint64_t)flags << 48 | (uint64_t)id << 32 | len, false);
+	memcpy(desc, words, sizeof(words));
+}
+
+/* The two bits of a descriptor that is offered. */
+static VNRX_INLINE uint32_t offered(uint32_t wrap)
+{
+	return wrap != 0u ? PACKED_AVAIL : PACKED_USED;
+}
+
+/* What to change in the flags of the next descriptor so that it is not yet offered: nothing, when one before it hides it.
+ * With AVAIL turned over both bits are those of the round before, which no side takes for anything of this one. */
+static VNRX_INLINE uint32_t hide(struct vnetrx_virtq *vq, uint32_t flags)
+{
+	if (vq->unpub != 0u)
+		return 0;
+	vq->hidden_at = vq->avail;
+	vq->hidden_flags = (uint16_t)flags;
+	return PACKED_AVAIL;
+}
+
+/* `chains` chains in `descs` descriptors were written. */
+static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t descs)
+{
+	uint32_t at = (uint32_t)vq->avail + descs;
+	uint32_t take = vq->take + chains;
+
+	if (at >= vq->size) {
+		at -= vq->size;
+		vq->avail_wrap ^= 1u;
+	}
+	vq->avail = (uint16_t)at;
+	vq->take = take < vq->size ? take : take - vq->size;
+	vq->free_num -= descs;
+	vq->out += chains;
+	vq->unpub += chains;
+	vq->fresh += descs;
+}
+
+/* What in-order reaping needs to know of n buffers just written. */
+static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
+{
+	uint32_t take = vq->take;
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		vq->in_len[take] = bufs[i].len;
+		take = packed_next(take, vq->size);
+	}
+}
+
+unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
+{
+	struct vnrx_vslot *slots = vq->slots;
+	const uint16_t    *free = vq->free;
+	uint8_t           *desc = vq->desc;
+	uint32_t           size = vq->size, take = vq->take, at = vq->avail;
+	uint32_t           flags = offered(vq->avail_wrap) | VNRX_DESC_WRITE;
+	uint32_t           hidden = hide(vq, flags);
+	unsigned           i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t id = free[take];
+
+		slots[id] = (struct vnrx_vslot){ bufs[i].id, 1, 0 };
+		desc_put(desc + VNRX_DESC_SIZE * at, bufs[i].dma, bufs[i].len, id, flags ^ hidden);
+		hidden = 0;
+		take = packed_next(take, size);
+		at++;
+		if (VNRX_UNLIKELY(at == size)) {
+			at = 0;
+			flags ^= PACKED_BOTH;
+		}
+	}
+	if (vq->in_len != NULL)
+		note_bufs(vq, bufs, n);
+	added(vq, n, n);
+	return n;
+}
+
+/* ---- chains ---- */
+
+static uint32_t seg_flags(unsigned i, unsigned out, unsigned n)
+{
+	return (i < out ? 0u : VNRX_DESC_WRITE) | (i + 1u < n ? VNRX_DESC_NEXT : 0u);
+}
+
+/* Writes the chain into the ring, a descriptor for each segment; each with its id, though the last would do. */
+static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
+{
+	uint32_t id = vq->free[vq->take], at = vq->avail;
+	uint32_t state = offered(vq->avail_wrap);
+	uint32_t hidden = hide(vq, state | seg_flags(0, out, n));
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t flags = state | seg_flags(i, out, n);
+
+		desc_put(vq->desc + VNRX_DESC_SIZE * at, segs[i].dma, segs[i].len, id, flags ^ hidden);
+		hidden = 0;
+		at = packed_next(at, vq->size);
+		if (at == 0u)
+			state ^= PACKED_BOTH;
+	}
+}
+
+/* Writes the chain into the table of its id, where only WRITE counts (2.8.19), and the table's address into the ring. */
+static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
+{
+	uint32_t id = vq->free[vq->take];
+	uint32_t off = id * vq->segs_max * VNRX_DESC_SIZE;
+	uint32_t flags = offered(vq->avail_wrap) | VNRX_DESC_INDIRECT;
+	uint32_t hidden = hide(vq, flags);
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		desc_put(vq->tables + off + VNRX_DESC_SIZE * i, segs[i].dma, segs[i].len, 0,
+		         i < out ? 0u : VNRX_DESC_WRITE);
+	desc_put(vq->desc + VNRX_DESC_SIZE * vq->avail, vq->ring_dma + vq->tables_off + off, n * VNRX_DESC_SIZE, id,
+	         flags ^ hidden);
+}
+
+void vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
+                     uint32_t id)
+{
+	unsigned n = out + in;
+	uint32_t descs = vnetrx_virtq_slots_needed(vq, n);
+	uint32_t slot = vq->free[vq->take];
+
+	if (descs == n)
+		put_direct(vq, segs, out, n);
+	else
+		put_indirect(vq, segs, out, n);
+	vq->slots[slot] = (struct vnrx_vslot){ id, (uint16_t)descs, 0 };
+	if (vq->in_len != NULL)
+		vq->in_len[slot] = vnrx_segs_len(segs + out, in);
+	added(vq, 1, descs);
+}
+
+/* ---- publishing ---- */
+
+void vnrx_packed_publish(struct vnetrx_virtq *vq)
+{
+	/* All descriptors before the flags that stop hiding them. */
+	vnrx_barrier_write(vnrx_virtq_bus(vq));
+	vnrx_shared_store16(vq->desc + VNRX_DESC_SIZE * vq->hidden_at + PACKED_FLAGS,
+	                    vnrx_order16(vq->hidden_flags, false));
+}
+
+/* The device's wish is read at once, offset and flags, so that one does not belong to an older wish than the other. An
+ * offset with the other wrap counter lies one round back. */
+bool vnrx_packed_wants_kick(const struct vnetrx_virtq *vq)
+{
+	uint32_t wish = vnrx_order32(vnrx_shared_load32(vq->device), false);
+	uint32_t what = wish / 65536u % 4u;
+	uint32_t event = wish % PACKED_WRAP_BIT;
+
+	if (what == PACKED_DISABLE)
+		return false;
+	if (what != PACKED_DESC || (vq->flags & VNETRX_VIRTQ_EVENT_IDX) == 0u)
+		return true;
+	if (wish / PACKED_WRAP_BIT % 2u != vq->avail_wrap)
+		event += 65536u - vq->size;
+	return vnrx_event_in(event, vq->avail, vq->fresh);
+}
+
+/* ---- callbacks ---- */
+
+/* Stored at once, for the same reason. */
+static void set_wish(struct vnetrx_virtq *vq, uint32_t what, uint32_t at)
+{
+	vnrx_shared_store32(vq->driver, vnrx_order32(what * 65536u + at, false));
+}
+
+/* Asks for an interrupt when `ahead` more than the next descriptor have been used, at most `size`; without EVENT_IDX at
+ * the next one. */
+void vnrx_packed_arm(struct vnetrx_virtq *vq, uint32_t ahead)
+{
+	uint32_t at = (uint32_t)vq->used + ahead;
+	uint32_t wrap = vq->used_wrap;
+
+	if (at >= vq->size) {
+		at -= vq->size;
+		wrap ^= 1u;
+	}
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u)
+		set_wish(vq, PACKED_DESC, at + wrap * PACKED_WRAP_BIT);
+	else
+		set_wish(vq, PACKED_ENABLE, 0);
+}
+
+void vnrx_packed_disarm(struct vnetrx_virtq *vq)
+{
+	set_wish(vq, PACKED_DISABLE, 0);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packed rings, device to driver (virtio 1.2, 2.8.6).
+ *
+ * Whether the next descriptor is used, its flags say; how far the one after it is, our record of that buffer says, and
+ * nothing that the device wrote. No more can come back than is lent.
+ */
+#include "packed.h"
+
+/* The two bits of a descriptor that is used. */
+static VNRX_INLINE uint32_t used_bits(uint32_t wrap)
+{
+	return wrap != 0u ? PACKED_BOTH : 0u;
+}
+
+/* Reads id and length if the descriptor is used. Where 8 bytes are loaded whole, id and length belong to the flags
+ * loaded with them, since the device writes them before; what must be ordered is only left for the buffers' bytes. */
+static VNRX_INLINE bool used_get(const uint8_t *desc, uint32_t bits, bool bus, uint32_t *id, uint32_t *len)
+{
+#ifdef VNRX_SHARED_WHOLE64
+	uint64_t word = vnrx_order64(vnrx_shared_load64(desc + PACKED_LEN), false);
+
+	(void)bus;
+	*len = (uint32_t)word;
+	*id = (uint32_t)(word >> 32) % 65536u;
+	return ((uint32_t)(word >> 48) & PACKED_BOTH) == bits;
+#else
+	uint16_t flags = vnrx_order16(vnrx_shared_load16(desc + PACKED_FLAGS), false);
+
+	if ((flags & PACKED_BOTH) != bits)
+		return false;
+	vnrx_barrier_read(bus); /* the flags before what they say is there */
+	*id = vnrx_order16(vnrx_shared_load16(desc + PACKED_ID), false);
+	*len = vnrx_order32(vnrx_shared_load32(desc + PACKED_LEN), false);
+	return true;
+#endif
+}
+
+uint32_t vnrx_packed_point(const struct vnetrx_virtq *vq)
+{
+	return vq->used + vq->used_wrap * PACKED_WRAP_BIT;
+}
+
+bool vnrx_packed_ready(const struct vnetrx_virtq *vq, uint32_t point)
+{
+	uint32_t flags;
+
+	if (point != vnrx_packed_point(vq))
+		return true; /* and reaped meanwhile */
+	flags = vnrx_order16(vnrx_shared_load16(vq->desc + VNRX_DESC_SIZE * vq->used + PACKED_FLAGS), false);
+	return (flags & PACKED_BOTH) == used_bits(vq->used_wrap);
+}
+
+static VNRX_INLINE void advance(struct vnetrx_virtq *vq, uint32_t segs)
+{
+	uint32_t at = (uint32_t)vq->used + segs;
+
+	if (at >= vq->size) {
+		at -= vq->size;
+		vq->used_wrap ^= 1u;
+	}
+	vq->used = (uint16_t)at;
+}
+
+void vnrx_packed_release(struct vnetrx_virtq *vq, uint32_t id)
+{
+	uint32_t segs = vq->slots[id].segs;
+
+	vq->slots[id].segs = 0;
+	if (vq->in_len == NULL) /* else the FIFO holds that order already */
+		vq->free[vq->give] = (uint16_t)id;
+	vq->give = packed_next(vq->give, vq->size);
+	vq->free_num += segs;
+	vq->out--;
+}
+
+/* Nothing is lent, so nothing can be used. */
+static int reap_nothing(struct vnetrx_virtq *vq)
+{
+	return vnrx_packed_ready(vq, vnrx_packed_point(vq)) ? vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_INDEX) : 0;
+}
+
+static VNRX_INLINE unsigned take_descs(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
+{
+	struct vnrx_vslot *slots = vq->slots;
+	uint16_t          *free = vq->free;
+	uint32_t           size = vq->size, at = vq->used, give = vq->give, back = 0;
+	uint32_t           bits = used_bits(vq->used_wrap);
+	bool               bus = vnrx_virtq_bus(vq);
+	unsigned           i;
+
+	for (i = 0; i < max; i++) {
+		uint32_t id, len, segs;
+
+		if (!used_get(vq->desc + VNRX_DESC_SIZE * at, bits, bus, &id, &len))
+			break;
+		segs = id < size ? slots[id].segs : 0u;
+		if (VNRX_UNLIKELY(segs == 0u)) {
+			(void)vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_ID);
+			break;
+		}
+		done[i] = (struct vnetrx_done){ slots[id].id, len, 0, 0, 0 };
+		slots[id].segs = 0;
+		free[give] = (uint16_t)id;
+		give = packed_next(give, size);
+		back += segs;
+		at += segs;
+		if (VNRX_UNLIKELY(at >= size)) {
+			at -= size;
+			bits ^= PACKED_BOTH;
+		}
+	}
+	vq->used = (uint16_t)at;
+	vq->used_wrap = bits != 0u;
+	vq->give = give;
+	vq->free_num += back;
+	vq->out -= i;
+	return i;
+}
+
+int vnrx_packed_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
+{
+	unsigned n;
+
+	if (VNRX_UNLIKELY(vq->out == 0u))
+		return reap_nothing(vq);
+	n = take_descs(vq, done, max < vq->out ? max : vq->out);
+	/* The flags before the bytes of the buffers, which the caller reads now. */
+	vnrx_barrier_read(vnrx_virtq_bus(vq));
+	return n != 0u || vq->fault == VNETRX_VIRTQ_OK ? (int)n : VNETRX_ERR_BAD;
+}
+
+/* ---- IN_ORDER (2.8.8): one descriptor for a batch, at the place of its first buffer, with the id of its last ---- */
+
+/* Reads the descriptor at hand; false = it is not used, or its id is not lent. Ids are given out in turn: those that are
+ * lent are the next `out` ones to be given back, and each ends a batch. */
+static bool batch_start(struct vnetrx_virtq *vq)
+{
+	const uint8_t *desc = vq->desc + VNRX_DESC_SIZE * vq->used;
+	uint32_t       id, len, before;
+
+	if (!used_get(desc, used_bits(vq->used_wrap), vnrx_virtq_bus(vq), &id, &len))
+		return false;
+	before = id >= vq->give ? id - vq->give : id + vq->size - vq->give;
+	if (id >= vq->size || before >= vq->out) {
+		(void)vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_ID);
+		return false;
+	}
+	vq->batch = before + 1u;
+	vq->batch_len = len;
+	return true;
+}
+
+/* Hands out n buffers of the batch at hand, all full but its last. */
+static void batch_take(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t id = vq->give;
+
+		done[i] = (struct vnetrx_done){ vq->slots[id].id, vq->in_len[id], 0, 0, 0 };
+		advance(vq, vq->slots[id].segs);
+		vnrx_packed_release(vq, id);
+	}
+	vq->batch -= n;
+	if (vq->batch == 0u && n != 0u)
+		done[n - 1u].len = vq->batch_len;
+}
+
+int vnrx_packed_reap_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
+{
+	unsigned taken = 0;
+
+	if (VNRX_UNLIKELY(vq->out == 0u))
+		return reap_nothing(vq);
+	while (taken < max && vq->out != 0u) {
+		unsigned n = max - taken;
+
+		if (vq->batch == 0u && !batch_start(vq))
+			break;
+		if (n > vq->batch)
+			n = vq->batch;
+		batch_take(vq, done + taken, n);
+		taken += n;
+	}
+	vnrx_barrier_read(vnrx_virtq_bus(vq)); /* as above */
+	return taken != 0u || vq->fault == VNETRX_VIRTQ_OK ? (int)taken : VNETRX_ERR_BAD;
+}
