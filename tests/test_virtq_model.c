@@ -34,6 +34,12 @@ struct totals {
 	uint64_t faults[FAULTY_RING_KINDS_NUM];
 };
 
+/* So that the rounds of two seeds are others. */
+static uint64_t seed_of(uint64_t round)
+{
+	return seed * 0x5851f42d4c957f2du + round;
+}
+
 static uint64_t scaled(uint64_t n)
 {
 	return RUNNING_ON_VALGRIND ? n / 30u : n;
@@ -131,8 +137,51 @@ static void ring_agrees_with_the_model_whatever_both_sides_do(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; ops < want; i++)
-		ops += honest_round(seed + i);
+		ops += honest_round(seed_of(i));
 	printf("# %llu operations, seed %llu\n", (unsigned long long)ops, (unsigned long long)seed);
+}
+
+/* What may be negotiated beside the format. */
+static const uint32_t kinds[] = { 0, VNETRX_VIRTQ_EVENT_IDX, VNETRX_VIRTQ_EVENT_IDX | VNETRX_VIRTQ_IN_ORDER,
+	                          VNETRX_VIRTQ_EVENT_IDX | VNETRX_VIRTQ_INDIRECT };
+
+static void split_ring_wakes_both_sides_at_every_index_around_the_wrap(void **state)
+{
+	struct vqm m;
+
+	(void)state;
+	if (RUNNING_ON_VALGRIND)
+		skip();
+	for (unsigned kind = 0; kind < 4u; kind++) {
+		struct vnetrx_virtq_config cfg = { .size = 1u << 2u * kind, .flags = kinds[kind], .segs_max = 1 };
+
+		cfg.ring_dma = VQM_RING_DMA;
+		vqm_open(&m, &cfg, seed_of(kind));
+		vqm_forward(&m, 65536u - 100u);
+		while (m.reap_pos < 65536u + 100u)
+			vqm_single(&m, 1);
+		steps(&m, 1000);
+		vqm_close(&m);
+	}
+}
+
+static void packed_ring_of_every_size_to_300_wakes_both_sides_at_every_slot(void **state)
+{
+	struct vqm m;
+
+	(void)state;
+	for (uint32_t size = 1; size <= scaled(300); size++) {
+		struct vnetrx_virtq_config cfg = { .size = size, .flags = kinds[size % 4u] | VNETRX_VIRTQ_PACKED };
+
+		cfg.ring_dma = VQM_RING_DMA;
+		cfg.segs_max = size < 3u ? size : 3u;
+		vqm_open(&m, &cfg, seed_of(size));
+		while (m.reap_pos < 4u * size + 2u)
+			vqm_single(&m, 1u + rng_below(&m.rng, cfg.segs_max));
+		vqm_forward(&m, 7u * size);
+		steps(&m, 500);
+		vqm_close(&m);
+	}
 }
 
 static void hostile_device_breaks_the_ring_at_most_until_reset(void **state)
@@ -143,7 +192,7 @@ static void hostile_device_breaks_the_ring_at_most_until_reset(void **state)
 	(void)state;
 	memset(&t, 0, sizeof(t));
 	for (uint64_t i = 0; t.ops < want; i++)
-		hostile_round(seed + UINT32_MAX + i, &t);
+		hostile_round(seed_of(UINT32_MAX + i), &t);
 	print_totals(&t);
 	assert_true(t.broken[VNETRX_VIRTQ_BAD_INDEX] > 0u);
 	assert_true(t.broken[VNETRX_VIRTQ_BAD_ID] > 0u);
@@ -151,28 +200,31 @@ static void hostile_device_breaks_the_ring_at_most_until_reset(void **state)
 		assert_true(t.faults[kind] > 0u || RUNNING_ON_VALGRIND);
 }
 
+static bool option(const char *name, const char *value)
+{
+	uint64_t *to = strcmp(name, "--seed") == 0 ? &seed : strcmp(name, "--count") == 0 ? &count : NULL;
+
+	if (to == NULL || value == NULL)
+		return false;
+	*to = strtoull(value, NULL, 0);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ring_agrees_with_the_model_whatever_both_sides_do),
 		cmocka_unit_test(hostile_device_breaks_the_ring_at_most_until_reset),
+		cmocka_unit_test(split_ring_wakes_both_sides_at_every_index_around_the_wrap),
+		cmocka_unit_test(packed_ring_of_every_size_to_300_wakes_both_sides_at_every_slot),
 	};
 
 	seed = stream_seed();
-	for (int i = 1; i < argc; i++) {
-		char **value = strcmp(argv[i], "--seed") == 0 ? argv + i + 1 : NULL;
-		uint64_t *to = &seed;
-
-		if (strcmp(argv[i], "--count") == 0) {
-			value = argv + i + 1;
-			to = &count;
-		}
-		if (value == NULL || *value == NULL) {
+	for (int i = 1; i < argc; i += 2) {
+		if (!option(argv[i], argv[i + 1])) {
 			fprintf(stderr, "usage: test_virtq_model [--seed S] [--count N]\n");
 			return 2;
 		}
-		*to = strtoull(*value, NULL, 0);
-		i++;
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,10 +92,11 @@ static void begin(struct vqm *m)
 	m->held_num = 0;
 	m->added_taken = m->added_published = m->added_put = 0;
 	m->used_reaped = m->used_published = m->used_put = 0;
-	m->add_pos = m->avail_pos = m->kick_pos = m->take_pos = m->event_pos = 0;
+	m->add_pos = m->avail_pos = m->kick_pos = m->look_pos = m->take_pos = m->event_pos = 0;
 	m->put_pos = m->used_pos = m->reap_pos = 0;
 	m->dev_asleep = m->drv_asleep = m->hostile = m->lost = false;
 	m->dev_wants = true; /* ring memory is zero at first */
+	m->dev_event = vqm_is(m, VNETRX_VIRTQ_EVENT_IDX) && !vqm_is(m, VNETRX_VIRTQ_PACKED);
 	m->dev_for = 1;
 	m->arm = VQM_DISABLED;
 }
@@ -291,4 +292,21 @@ void vqm_forward(struct vqm *m, uint64_t pos)
 		vqm_reap(m, m->cfg.size);
 		vqm_check(m);
 	}
+}
+
+void vqm_single(struct vqm *m, unsigned segs)
+{
+	vqm_enable(m);
+	vqm_sleep(m, 1);
+	assert_true(m->drv_asleep && m->dev_asleep);
+	assert_true(vqm_add(m, segs / 2u, segs - segs / 2u));
+	vqm_kick(m);
+	assert_false(m->dev_asleep);
+	vqm_take(m);
+	vqm_put(m);
+	vqm_interrupt(m);
+	assert_false(m->drv_asleep);
+	vqm_reap(m, 1);
+	assert_int_equal(m->lent, 0);
+	vqm_check(m);
 }

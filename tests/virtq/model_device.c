@@ -188,6 +188,7 @@ void vqm_sleep(struct vqm *m, uint32_t want)
 	if (m->hostile)
 		return;
 	m->dev_wants = true;
+	m->dev_event = vqm_is(m, VNETRX_VIRTQ_EVENT_IDX);
 	m->dev_for = want;
 	m->event_pos = m->take_pos + want - 1u;
 	assert_true(there == (m->avail_pos - m->take_pos >= want));
