@@ -51,17 +51,6 @@ bool vnrx_packed_ready(const struct vnetrx_virtq *vq, uint32_t point)
 	return (flags & PACKED_BOTH) == used_bits(vq->used_wrap);
 }
 
-static VNRX_INLINE void advance(struct vnetrx_virtq *vq, uint32_t segs)
-{
-	uint32_t at = (uint32_t)vq->used + segs;
-
-	if (at >= vq->size) {
-		at -= vq->size;
-		vq->used_wrap ^= 1u;
-	}
-	vq->used = (uint16_t)at;
-}
-
 void vnrx_packed_release(struct vnetrx_virtq *vq, uint32_t id)
 {
 	uint32_t segs = vq->slots[id].segs;
@@ -84,6 +73,7 @@ static VNRX_INLINE unsigned take_descs(struct vnetrx_virtq *vq, struct vnetrx_do
 {
 	struct vnrx_vslot *slots = vq->slots;
 	uint16_t          *free = vq->free;
+	const uint8_t     *desc = vq->desc;
 	uint32_t           size = vq->size, at = vq->used, give = vq->give, back = 0;
 	uint32_t           bits = used_bits(vq->used_wrap);
 	bool               bus = vnrx_virtq_bus(vq);
@@ -92,7 +82,7 @@ static VNRX_INLINE unsigned take_descs(struct vnetrx_virtq *vq, struct vnetrx_do
 	for (i = 0; i < max; i++) {
 		uint32_t id, len, segs;
 
-		if (!used_get(vq->desc + VNRX_DESC_SIZE * at, bits, bus, &id, &len))
+		if (!used_get(desc + VNRX_DESC_SIZE * at, bits, bus, &id, &len))
 			break;
 		segs = id < size ? slots[id].segs : 0u;
 		if (VNRX_UNLIKELY(segs == 0u)) {
@@ -132,17 +122,16 @@ int vnrx_packed_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned
 
 /* ---- IN_ORDER (2.8.8): one descriptor for a batch, at the place of its first buffer, with the id of its last ---- */
 
-/* Reads the descriptor at hand; false = it is not used, or its id is not lent. Ids are given out in turn: those that are
- * lent are the next `out` ones to be given back, and each ends a batch. */
-static bool batch_start(struct vnetrx_virtq *vq)
+/* Reads descriptor `at`; false = it is not used, or its id is not lent. Ids are given out in turn: those that are lent are
+ * the `out` ones from `give` on, and each of them ends a batch. */
+static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t at, uint32_t bits, uint32_t give, uint32_t out)
 {
-	const uint8_t *desc = vq->desc + VNRX_DESC_SIZE * vq->used;
-	uint32_t       id, len, before;
+	uint32_t id, len, before;
 
-	if (!used_get(desc, used_bits(vq->used_wrap), vnrx_virtq_bus(vq), &id, &len))
+	if (!used_get(vq->desc + VNRX_DESC_SIZE * at, bits, vnrx_virtq_bus(vq), &id, &len))
 		return false;
-	before = id >= vq->give ? id - vq->give : id + vq->size - vq->give;
-	if (id >= vq->size || before >= vq->out) {
+	before = id >= give ? id - give : id + vq->size - give;
+	if (VNRX_UNLIKELY(id >= vq->size || before >= out)) {
 		(void)vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_ID);
 		return false;
 	}
@@ -151,39 +140,46 @@ static bool batch_start(struct vnetrx_virtq *vq)
 	return true;
 }
 
-/* Hands out n buffers of the batch at hand, all full but its last. */
-static void batch_take(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned n)
+/* Takes up to max buffers, at most those that are lent; those before the last of a batch with the length that was lent. */
+static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
-	unsigned i;
+	struct vnrx_vslot *slots = vq->slots;
+	const uint32_t    *in_len = vq->in_len;
+	uint32_t           size = vq->size, at = vq->used, give = vq->give, back = 0;
+	uint32_t           bits = used_bits(vq->used_wrap);
+	unsigned           i;
 
-	for (i = 0; i < n; i++) {
-		uint32_t id = vq->give;
+	for (i = 0; i < max; i++) {
+		uint32_t segs = slots[give].segs;
 
-		done[i] = (struct vnetrx_done){ vq->slots[id].id, vq->in_len[id], 0, 0, 0 };
-		advance(vq, vq->slots[id].segs);
-		vnrx_packed_release(vq, id);
+		if (vq->batch == 0u && !batch_start(vq, at, bits, give, vq->out - i))
+			break;
+		vq->batch--;
+		done[i] = (struct vnetrx_done){ slots[give].id, vq->batch == 0u ? vq->batch_len : in_len[give], 0, 0, 0 };
+		slots[give].segs = 0;
+		give = packed_next(give, size);
+		back += segs;
+		at += segs;
+		if (VNRX_UNLIKELY(at >= size)) {
+			at -= size;
+			bits ^= PACKED_BOTH;
+		}
 	}
-	vq->batch -= n;
-	if (vq->batch == 0u && n != 0u)
-		done[n - 1u].len = vq->batch_len;
+	vq->used = (uint16_t)at;
+	vq->used_wrap = bits != 0u;
+	vq->give = give;
+	vq->free_num += back;
+	vq->out -= i;
+	return i;
 }
 
 int vnrx_packed_reap_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
-	unsigned taken = 0;
+	unsigned n;
 
 	if (VNRX_UNLIKELY(vq->out == 0u))
 		return reap_nothing(vq);
-	while (taken < max && vq->out != 0u) {
-		unsigned n = max - taken;
-
-		if (vq->batch == 0u && !batch_start(vq))
-			break;
-		if (n > vq->batch)
-			n = vq->batch;
-		batch_take(vq, done + taken, n);
-		taken += n;
-	}
+	n = take_in_order(vq, done, max < vq->out ? max : vq->out);
 	vnrx_barrier_read(vnrx_virtq_bus(vq)); /* as above */
-	return taken != 0u || vq->fault == VNETRX_VIRTQ_OK ? (int)taken : VNETRX_ERR_BAD;
+	return n != 0u || vq->fault == VNETRX_VIRTQ_OK ? (int)n : VNETRX_ERR_BAD;
 }

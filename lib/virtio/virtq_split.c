@@ -26,27 +26,27 @@ static VNRX_INLINE void desc_put(uint8_t *desc, uint64_t dma, uint64_t word, boo
 	memcpy(desc, words, sizeof(words));
 }
 
-static VNRX_INLINE void avail_put(struct vnetrx_virtq *vq, uint32_t at, uint32_t head, bool big)
+static VNRX_INLINE void avail_put(uint8_t *driver, uint32_t at, uint32_t head, bool big)
 {
 	uint16_t entry = vnrx_order16((uint16_t)head, big);
 
-	memcpy(vq->driver + SPLIT_ENTRIES + 2u * at, &entry, sizeof(entry));
+	memcpy(driver + SPLIT_ENTRIES + 2u * at, &entry, sizeof(entry));
 }
 
 static VNRX_INLINE unsigned add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n, bool big)
 {
 	struct vnrx_vslot *slots = vq->slots;
 	const uint16_t    *free = vq->free;
-	uint8_t           *desc = vq->desc;
-	uint32_t           size = vq->size, take = vq->take, at = vq->avail;
+	uint8_t           *desc = vq->desc, *driver = vq->driver;
+	uint32_t           mask = vq->size - 1u, take = vq->take, at = vq->avail;
 	unsigned           i;
 
 	for (i = 0; i < n; i++) {
-		uint32_t slot = free[(take + i) & (size - 1u)];
+		uint32_t slot = free[(take + i) & mask];
 
 		slots[slot] = (struct vnrx_vslot){ bufs[i].id, 1, 0 };
 		desc_put(desc + VNRX_DESC_SIZE * slot, bufs[i].dma, desc_word(bufs[i].len, VNRX_DESC_WRITE, 0, big), big);
-		avail_put(vq, (at + i) & (size - 1u), slot, big);
+		avail_put(driver, (at + i) & mask, slot, big);
 	}
 	return n;
 }
@@ -54,13 +54,15 @@ static VNRX_INLINE unsigned add_bufs(struct vnetrx_virtq *vq, const struct vnetr
 /* What in-order reaping needs to know of n buffers just written. */
 static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
 {
-	unsigned i;
+	struct vnrx_vslot *slots = vq->slots;
+	uint32_t          *in_len = vq->in_len;
+	uint32_t           mask = vq->size - 1u, slot = vq->take, at = vq->avail;
+	unsigned           i;
 
-	for (i = 0; i < n; i++) {
-		uint32_t slot = vq->free[(vq->take + i) & (vq->size - 1u)];
-
-		vq->slots[slot].link = (uint16_t)(vq->avail + i);
-		vq->in_len[slot] = bufs[i].len;
+	for (i = 0; i < n; i++) { /* with IN_ORDER slots follow each other */
+		slots[slot].link = (uint16_t)(at + i);
+		in_len[slot] = bufs[i].len;
+		slot = (slot + 1u) & mask;
 	}
 }
 
@@ -156,7 +158,7 @@ void vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs
 		vq->slots[head].link = vq->avail;
 		vq->in_len[head] = vnrx_segs_len(segs + out, in);
 	}
-	avail_put(vq, vq->avail & (vq->size - 1u), head, vnrx_virtq_big(vq));
+	avail_put(vq->driver, vq->avail & (vq->size - 1u), head, vnrx_virtq_big(vq));
 	added(vq, 1, slots);
 }
 

@@ -18,7 +18,7 @@ static VNRX_INLINE struct vnetrx_done entry_get(const uint8_t *device, uint32_t 
 }
 
 /* Gives the slots of a chain back to the FIFO's place `give`, along the private links. Returns the next place. */
-static uint32_t give_chain(struct vnetrx_virtq *vq, uint32_t head, uint32_t give)
+static VNRX_COLD uint32_t give_chain(struct vnetrx_virtq *vq, uint32_t head, uint32_t give)
 {
 	uint32_t segs = vq->slots[head].segs;
 	uint32_t slot = head;
@@ -29,6 +29,7 @@ static uint32_t give_chain(struct vnetrx_virtq *vq, uint32_t head, uint32_t give
 		give = (give + 1u) & (vq->size - 1u);
 		slot = vq->slots[slot].link;
 	}
+	vq->free_num += segs;
 	return give;
 }
 
@@ -36,12 +37,13 @@ void vnrx_split_release(struct vnetrx_virtq *vq, uint32_t head)
 {
 	uint32_t segs = vq->slots[head].segs;
 
-	if (vq->in_len != NULL) /* the FIFO holds that order already */
+	if (vq->in_len != NULL) { /* the FIFO holds that order already */
 		vq->give = (vq->give + segs) & (vq->size - 1u);
-	else
+		vq->free_num += segs;
+	} else {
 		vq->give = give_chain(vq, head, vq->give);
+	}
 	vq->slots[head].segs = 0;
-	vq->free_num += segs;
 	vq->out--;
 }
 
@@ -68,32 +70,31 @@ static VNRX_INLINE unsigned take_entries(struct vnetrx_virtq *vq, struct vnetrx_
 	struct vnrx_vslot *slots = vq->slots;
 	const uint8_t     *device = vq->device;
 	uint16_t          *free = vq->free;
-	uint32_t           mask = vq->size - 1u, at = vq->used, give = vq->give, back = 0;
+	uint32_t           mask = vq->size - 1u, at = vq->used, give = vq->give, one = 0;
 	unsigned           i;
 
 	for (i = 0; i < n; i++) {
 		struct vnetrx_done entry = entry_get(device, (at + i) & mask, big);
 		uint32_t           head = entry.id;
-		uint32_t           segs = head <= mask ? slots[head].segs : 0u;
 
-		if (VNRX_UNLIKELY(segs == 0u)) {
+		if (VNRX_UNLIKELY(head > mask || slots[head].segs == 0u)) {
 			(void)vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_ID);
 			break;
 		}
 		entry.id = slots[head].id;
 		done[i] = entry;
-		if (VNRX_LIKELY(segs == 1u)) {
+		if (VNRX_LIKELY(slots[head].segs == 1u)) {
 			free[give] = (uint16_t)head;
 			give = (give + 1u) & mask;
+			one++;
 		} else {
 			give = give_chain(vq, head, give);
 		}
 		slots[head].segs = 0;
-		back += segs;
 	}
 	vq->used = (uint16_t)(at + i);
 	vq->give = give;
-	vq->free_num += back;
+	vq->free_num += one;
 	vq->out -= i;
 	return i;
 }
@@ -121,17 +122,17 @@ int vnrx_split_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned 
 /* ---- IN_ORDER (2.7.9): one entry for a batch, at the place of its first buffer, with the id of its last ---- */
 
 /* Reads the entry at hand; false = it does not end a batch of the `ready` buffers that the index announces. */
-static bool batch_start(struct vnetrx_virtq *vq, uint32_t ready)
+static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t used, uint32_t ready)
 {
-	struct vnetrx_done entry = entry_get(vq->device, vq->used & (vq->size - 1u), vnrx_virtq_big(vq));
+	struct vnetrx_done entry = entry_get(vq->device, used & (vq->size - 1u), vnrx_virtq_big(vq));
 	uint32_t           before;
 
-	if (entry.id >= vq->size || vq->slots[entry.id].segs == 0u) {
+	if (VNRX_UNLIKELY(entry.id >= vq->size || vq->slots[entry.id].segs == 0u)) {
 		(void)vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_ID);
 		return false;
 	}
-	before = vnrx_index_diff(vq->slots[entry.id].link, vq->used);
-	if (before >= ready) {
+	before = vnrx_index_diff(vq->slots[entry.id].link, used);
+	if (VNRX_UNLIKELY(before >= ready)) {
 		(void)vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_ORDER);
 		return false;
 	}
@@ -140,39 +141,39 @@ static bool batch_start(struct vnetrx_virtq *vq, uint32_t ready)
 	return true;
 }
 
-/* Hands out n buffers of the batch at hand, all full but its last. */
-static void batch_take(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned n)
+/* Takes n buffers, those before the last of a batch with the length that was lent. Returns how many were right. */
+static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned n, uint32_t ready)
 {
-	unsigned i;
+	struct vnrx_vslot *slots = vq->slots;
+	const uint32_t    *in_len = vq->in_len;
+	uint32_t           mask = vq->size - 1u, used = vq->used, give = vq->give, back = 0;
+	unsigned           i;
 
 	for (i = 0; i < n; i++) {
-		uint32_t head = vq->give;
+		uint32_t head = give, segs = slots[head].segs;
 
-		done[i] = (struct vnetrx_done){ vq->slots[head].id, vq->in_len[head], 0, 0, 0 };
-		vnrx_split_release(vq, head);
+		if (vq->batch == 0u && !batch_start(vq, used + i, ready - i))
+			break;
+		vq->batch--;
+		done[i] = (struct vnetrx_done){ slots[head].id, vq->batch == 0u ? vq->batch_len : in_len[head], 0, 0, 0 };
+		slots[head].segs = 0;
+		give = (give + segs) & mask;
+		back += segs;
 	}
-	vq->used = (uint16_t)(vq->used + n);
-	vq->batch -= n;
-	if (vq->batch == 0u && n != 0u)
-		done[n - 1u].len = vq->batch_len;
+	vq->used = (uint16_t)(used + i);
+	vq->give = give;
+	vq->free_num += back;
+	vq->out -= i;
+	return i;
 }
 
 int vnrx_split_reap_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
 	int32_t  ready = ready_checked(vq);
-	uint32_t left = ready > 0 ? (uint32_t)ready : 0u;
-	unsigned taken = 0;
+	unsigned n;
 
-	while (taken < max && left != 0u) {
-		unsigned n = max - taken;
-
-		if (vq->batch == 0u && !batch_start(vq, left))
-			break;
-		if (n > vq->batch)
-			n = vq->batch;
-		batch_take(vq, done + taken, n);
-		taken += n;
-		left = left > n ? left - n : 0u;
-	}
-	return taken != 0u || vq->fault == VNETRX_VIRTQ_OK ? (int)taken : VNETRX_ERR_BAD;
+	if (ready <= 0)
+		return ready;
+	n = take_in_order(vq, done, (uint32_t)ready < max ? (uint32_t)ready : max, (uint32_t)ready);
+	return n != 0u || vq->fault == VNETRX_VIRTQ_OK ? (int)n : VNETRX_ERR_BAD;
 }
