@@ -188,10 +188,14 @@ bool vnetrx_virtq_poll(const struct vnetrx_virtq *vq, uint32_t point)
 
 bool vnetrx_virtq_enable_delayed(struct vnetrx_virtq *vq)
 {
+	uint32_t lent = is_packed(vq) ? vq->size - vq->free_num : vq->out; /* in descriptors, or in entries */
 	uint32_t ahead = 0;
 
-	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u) /* entries, or in a packed ring descriptors */
-		ahead = vnrx_virtq_share(vq, is_packed(vq) ? vq->size - vq->free_num : vq->out);
+	vnetrx_virtq_publish(vq); /* what the device does not see, it cannot use: it must not count */
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u && lent != 0u)
+		ahead = vnrx_virtq_share(vq, lent);
+	if (ahead != 0u && ahead == lent) /* all of them: the last one's is the event */
+		ahead--;
 	arm(vq, ahead);
 	arm_barrier(vq);
 	if (is_packed(vq) || is_broken(vq))
