@@ -42,5 +42,7 @@
 #include "vnetrx/rxq.h"
 #include "vnetrx/virtio_net.h"
 #include "vnetrx/virtq.h"
+#include "vnetrx/virtio_rx.h"
+#include "vnetrx/txq.h"
 
 #endif

@@ -25,6 +25,7 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
 #define VNRX_KEEP()      __asm__ volatile("") /* an effect: GCC drops calls of functions that only prefetch */
 #define VNRX_COLD        __attribute__((cold, noinline))
+#define VNRX_NOINLINE    __attribute__((noinline))
 #define VNRX_INLINE      inline __attribute__((always_inline))
 #else
 #define VNRX_LIKELY(x)   (x)
@@ -33,6 +34,7 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_PREFETCH_WRITE(p) ((void)(p))
 #define VNRX_KEEP()      ((void)0)
 #define VNRX_COLD
+#define VNRX_NOINLINE
 #define VNRX_INLINE      inline
 #endif
 

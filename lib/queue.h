@@ -6,13 +6,12 @@
 
 #include "vnetrx/rxq.h"
 
-#include "compiler.h"
+#include "shared.h"
 
 /* Completions taken, packets handed up and buffers posted at once. */
 #define VNRX_BATCH 64u
 
-/* Counters as words that any machine loads and stores in one piece. */
-#define VNRX_STATS_WORDS (sizeof(struct vnetrx_rxq_stats) / sizeof(size_t))
+#define VNRX_STATS_WORDS VNRX_WORDS(struct vnetrx_rxq_stats)
 
 /* The copy of the counters that other threads read: seq is odd while it is written. */
 struct vnrx_shared_stats {

@@ -11,6 +11,9 @@
 #include "buf/pool.h"
 #include "gro/wait.h"
 
+/* A device with less than this part of its ring is low. */
+#define LOW_DIV 4u
+
 /* ---- buffers to the device ---- */
 
 /* Posts n buffers; what the device does not take goes back to the pool. Returns how many it took. */
@@ -35,12 +38,23 @@ static unsigned post(struct vnetrx_rxq *q, const struct vnetrx_buf *bufs, unsign
 	return took;
 }
 
-/* Brings the ring to ring_size as far as memory and device allow. */
+static void kick(struct vnetrx_rxq *q)
+{
+	if (q->dev_ops.kick != NULL) {
+		q->stats.kicks++;
+		q->dev_ops.kick(q->dev);
+	}
+}
+
+/* Brings the ring to ring_size as far as memory and device allow. A device that may have run low hears of the first
+ * buffers at once, not when the last are posted. */
 static void refill(struct vnetrx_rxq *q)
 {
 	struct vnetrx_buf bufs[VNRX_BATCH];
 	uint32_t len = vnetrx_sizer_len(&q->sizer);
-	uint32_t want = q->ring_size - vnrx_pool_lent(q->pool);
+	uint32_t lent = vnrx_pool_lent(q->pool);
+	uint32_t want = q->ring_size - lent;
+	bool low = lent < q->ring_size / LOW_DIV;
 	bool posted = false;
 
 	while (want > 0u) {
@@ -52,16 +66,18 @@ static void refill(struct vnetrx_rxq *q)
 		want -= took;
 		if (took < ask)
 			break;
+		if (low && want > 0u) {
+			kick(q);
+			low = posted = false;
+		}
 	}
 	q->is_short = want > 0u;
 	if (q->is_short) {
 		q->stats.short_refills++;
 		q->retry_at = q->clock < VNETRX_NEVER - 1u - q->retry_ns ? q->clock + q->retry_ns : VNETRX_NEVER - 1u;
 	}
-	if (posted && q->dev_ops.kick != NULL) {
-		q->stats.kicks++;
-		q->dev_ops.kick(q->dev);
-	}
+	if (posted)
+		kick(q);
 }
 
 /* ---- packets to the host ---- */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Counters for other threads: a sequence lock. The writer never waits; a reader that met a write reads again. Words are
- * stored and loaded whole, so that a 64-bit counter cannot tear where a word is narrower: seq covers its halves.
- */
+/* The counters of all stages as one, and their copy for other threads. */
 #include "queue.h"
 
 union counters {
@@ -11,10 +8,13 @@ union counters {
 };
 
 _Static_assert(sizeof(union counters) == VNRX_STATS_WORDS * sizeof(size_t), "whole words");
+_Static_assert(offsetof(struct vnetrx_rxq_stats, gro) + sizeof(struct vnetrx_gro_stats) ==
+                       sizeof(struct vnetrx_rxq_stats), "the last, so that a queue without GRO may leave them out");
 
 void vnrx_rxq_publish(struct vnetrx_rxq *q)
 {
 	struct vnrx_shared_stats *s = &q->shared;
+	size_t words = VNRX_STATS_WORDS;
 	union counters now;
 
 	q->stats.waiting = q->fifo.count;
@@ -24,27 +24,14 @@ void vnrx_rxq_publish(struct vnetrx_rxq *q)
 	if (q->gro != NULL)
 		vnetrx_gro_read_stats(q->gro, &now.stats.gro);
 	else
-		memset(&now.stats.gro, 0, sizeof(now.stats.gro));
-
-	VNRX_STORE_RELAXED(&s->seq, s->seq + 1u);
-	VNRX_FENCE_RELEASE(); /* a reader that sees one of the words below sees the odd number */
-	for (size_t i = 0; i < VNRX_STATS_WORDS; i++)
-		VNRX_STORE_RELAXED(&s->words[i], now.words[i]);
-	VNRX_STORE_RELEASE(&s->seq, s->seq + 1u);
+		words -= VNRX_WORDS(struct vnetrx_gro_stats); /* they stay 0 */
+	vnrx_shared_write(&s->seq, s->words, now.words, words);
 }
 
 void vnetrx_rxq_read_stats(const struct vnetrx_rxq *q, struct vnetrx_rxq_stats *stats)
 {
-	const struct vnrx_shared_stats *s = &q->shared;
 	union counters copy;
-	uint32_t before, after;
 
-	do {
-		before = VNRX_LOAD_ACQUIRE(&s->seq);
-		for (size_t i = 0; i < VNRX_STATS_WORDS; i++)
-			copy.words[i] = VNRX_LOAD_RELAXED(&s->words[i]);
-		VNRX_FENCE_ACQUIRE(); /* the words were read before seq is looked at again */
-		after = VNRX_LOAD_RELAXED(&s->seq);
-	} while (before != after || before % 2u != 0u);
+	vnrx_shared_read(&q->shared.seq, q->shared.words, copy.words, VNRX_STATS_WORDS);
 	*stats = copy.stats;
 }

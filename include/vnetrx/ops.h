@@ -97,7 +97,7 @@ struct vnetrx_dev_ops {
 	 * again. Less than max means: the device has no more now. < 0: the device is broken, the queue stops. */
 	int (*reap)(void *dev, struct vnetrx_done *done, unsigned max);
 
-	/* Optional. Doorbell: buffers were posted. At most once per batch. */
+	/* Optional. Doorbell: buffers were posted. Once per refill, and once more early in a long one of a low ring. */
 	void (*kick)(void *dev);
 
 	/* Optional. Reads the device header of a packet's first buffer. `head` is a private copy of its first hdr_len

@@ -112,6 +112,26 @@ extern "C" {
 	X(reclaimed,      "buffers taken back from the device by reclaim") \
 	X(broken,         "times the device reported itself broken")
 
+#define VNETRX_TXQ_STATS(X) \
+	X(pkts,       "packets taken") \
+	X(bytes,      "bytes of these, device headers left out") \
+	X(slots,      "slots of the ring that they took") \
+	X(csum_pkts,  "packets whose checksum the device completes") \
+	X(gso_pkts,   "packets that the device cuts") \
+	X(hdr_joined, "packets whose device header lay before their data, in one descriptor") \
+	X(out,        "packets at the device, now") \
+	X(done,       "packets given back, the lost ones included") \
+	X(lost,       "packets given back by reset") \
+	X(reaps,      "batches in which packets were given back") \
+	X(busy,       "packets refused for want of room") \
+	X(wrong,      "packets refused: malformed, or asking for what the device does not offer") \
+	X(resumes,    "times there was room again after that") \
+	X(batches,    "batches ended by kick") \
+	X(doorbells,  "doorbells rung") \
+	X(polls,      "calls of poll") \
+	X(arms,       "interrupts asked for") \
+	X(broken,     "times the device broke the ring")
+
 #define VNETRX_STAT_FIELD(name, text) uint64_t name;
 
 struct vnetrx_pool_stats {
@@ -138,6 +158,11 @@ struct vnetrx_rxq_stats {
 	struct vnetrx_gro_stats   gro;
 };
 
+/* A transmit queue. */
+struct vnetrx_txq_stats {
+	VNETRX_TXQ_STATS(VNETRX_STAT_FIELD)
+};
+
 /* The number of counters in struct vnetrx_rxq_stats. */
 #define VNETRX_STATS_NUM (sizeof(struct vnetrx_rxq_stats) / sizeof(uint64_t))
 
@@ -146,6 +171,11 @@ const char *vnetrx_stats_name(unsigned i);
 
 /* What it counts; NULL past the end. */
 const char *vnetrx_stats_text(unsigned i);
+
+/* The same for struct vnetrx_txq_stats, all of them in the stage "tx". */
+#define VNETRX_TXQ_STATS_NUM (sizeof(struct vnetrx_txq_stats) / sizeof(uint64_t))
+const char *vnetrx_txq_stats_name(unsigned i);
+const char *vnetrx_txq_stats_text(unsigned i);
 
 #ifdef __cplusplus
 }

@@ -33,4 +33,11 @@
 #define TCP_CSUM_OFF  16u
 #define UDP_CSUM_OFF  6u
 
+/* Whether a header may have this length. */
+static inline bool vnrx_hdr_known(size_t hdr_len)
+{
+	return hdr_len == HDR_LEGACY || hdr_len == HDR_MRG || hdr_len == HDR_HASH || hdr_len == HDR_TUNNEL ||
+	       hdr_len == HDR_OUTER;
+}
+
 #endif

@@ -42,12 +42,6 @@ static bool read_be16(const struct vnetrx_pkt *pkt, uint32_t off, uint32_t *valu
 	return true;
 }
 
-static bool known_length(size_t hdr_len)
-{
-	return hdr_len == HDR_LEGACY || hdr_len == HDR_MRG || hdr_len == HDR_HASH || hdr_len == HDR_TUNNEL ||
-	       hdr_len == HDR_OUTER;
-}
-
 /* ---- checksum ---- */
 
 static bool csum_encode(const struct vnetrx_pkt *pkt, uint32_t features, uint8_t *hdr)
@@ -182,7 +176,7 @@ int vnetrx_virtio_net_encode(const struct vnetrx_pkt *pkt, uint32_t features, vo
 {
 	uint8_t h[HDR_OUTER] = { 0 };
 
-	if (!known_length(hdr_len) || has(pkt, VNETRX_PKT_RSC) || has(pkt, VNETRX_PKT_VLAN))
+	if (!vnrx_hdr_known(hdr_len) || has(pkt, VNETRX_PKT_RSC) || has(pkt, VNETRX_PKT_VLAN))
 		return VNETRX_ERR_CANNOT;
 	if (!csum_encode(pkt, features, h))
 		return VNETRX_ERR_CANNOT;

@@ -14,13 +14,15 @@ merge: base ops pkt stats pool
 gro: base ops pkt stats
 virtio_net: base ops
 virtq: base ops
+virtio_rx: base ops virtio_net virtq
+txq: base ops pkt stats virtio_net virtq
 rxq: base ops pkt stats sizer pool merge gro'
 
 # Part of lib/: the public headers and the parts it may include. lib/*.h and files of the same part are always allowed;
 # lib/rxq.c joins the wings and may include all.
 parts='buf: base ops pkt stats sizer pool merge
 gro: base ops pkt stats gro
-virtio: base ops pkt virtio_net virtq'
+virtio: base ops pkt stats virtio_net virtq virtio_rx txq'
 
 # Lines "FILE INCLUDED" for the quoted includes of the C files below $1.
 includes()

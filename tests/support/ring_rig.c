@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "virtio/virtq.h"
+
 #define PACKED_AVAIL 0x0080u
 #define PACKED_USED  0x8000u
 
@@ -70,6 +72,19 @@ void ring_run(struct ring_rig *rig, uint32_t n)
 		assert_int_equal(dev_echo(rig, 1), 1);
 		drv_expect(rig, i, 1);
 	}
+}
+
+void ring_jump(struct ring_rig *rig, uint32_t n)
+{
+	struct vnetrx_virtq *vq = rig->vq;
+
+	assert_false(is_packed(rig));
+	assert_int_equal(vq->out, 0);
+	vq->avail = vq->used = (uint16_t)n;
+	vq->take = vq->give = n % rig->cfg.size;
+	rig->avail = rig->used = n % 65536u;
+	ring_set(rig, rig->driver + 2u, 2, rig->avail);
+	dev_index(rig, rig->used);
 }
 
 uint64_t ring_get(const struct ring_rig *rig, uint32_t off, unsigned bytes)
@@ -369,6 +384,11 @@ void drv_expect_none(struct ring_rig *rig)
 	assert_false(vnetrx_virtq_pending(rig->vq));
 	assert_int_equal(vnetrx_virtq_reap(rig->vq, done, 4), 0);
 	assert_int_equal(vnetrx_virtq_fault(rig->vq), VNETRX_VIRTQ_OK);
+}
+
+bool drv_kick(struct ring_rig *rig)
+{
+	return vnetrx_virtq_kick_needed(rig->vq);
 }
 
 void drv_expect_broken(struct ring_rig *rig, enum vnetrx_virtq_fault fault)

@@ -44,6 +44,9 @@ void ring_restart(struct ring_rig *rig);
 /* Brings an empty queue and its device to the point where n chains of one segment went through. */
 void ring_run(struct ring_rig *rig, uint32_t n);
 
+/* The same, at once, for a split queue whose slots come back in order. */
+void ring_jump(struct ring_rig *rig, uint32_t n);
+
 /* Bytes of the ring in the queue's byte order. */
 uint64_t ring_get(const struct ring_rig *rig, uint32_t off, unsigned bytes);
 void     ring_set(struct ring_rig *rig, uint32_t off, unsigned bytes, uint64_t value);
@@ -93,6 +96,9 @@ void drv_expect_run(struct ring_rig *rig, unsigned n, uint32_t id);
 
 /* Nothing waits, and reap agrees. */
 void drv_expect_none(struct ring_rig *rig);
+
+/* Whether a kick is needed for what was added so far, which is then settled. */
+bool drv_kick(struct ring_rig *rig);
 
 /* The ring is broken by `fault`, everything refuses, all is taken back, and after a reset it works. */
 void drv_expect_broken(struct ring_rig *rig, enum vnetrx_virtq_fault fault);
