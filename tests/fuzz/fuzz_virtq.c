@@ -74,7 +74,7 @@ static void start(struct run *r)
 	FUZZ_CHECK(posix_memalign(&ring, 16, r->ring_bytes) == 0);
 	r->ring = r->cfg.ring = ring;
 	FUZZ_CHECK(vnetrx_virtq_init(&r->vq, &r->cfg, r->mem, bytes) == VNETRX_OK);
-	vnetrx_virtq_areas(r->vq, &areas);
+	vnetrx_virtq_read_areas(r->vq, &areas);
 	dev.size = r->cfg.size;
 	dev.flags = r->cfg.flags & ~VNETRX_VIRTQ_ORDER_PLATFORM;
 	dev.desc = areas.desc;
@@ -174,22 +174,26 @@ static void reap(struct run *r)
 	}
 }
 
+/* Who asks for an interrupt is told when something waits, and on a broken ring always. */
 static void callbacks(struct run *r)
 {
+	bool more = true;
+
 	switch (fuzz_below(&r->in, 4)) {
 	case 0:
-		(void)vnetrx_virtq_enable(r->vq);
+		more = vnetrx_virtq_enable(r->vq);
 		break;
 	case 1:
-		(void)vnetrx_virtq_poll(r->vq, vnetrx_virtq_enable_prepare(r->vq));
+		more = vnetrx_virtq_poll(r->vq, vnetrx_virtq_enable_prepare(r->vq));
 		break;
 	case 2:
-		(void)vnetrx_virtq_enable_delayed(r->vq);
+		more = vnetrx_virtq_enable_delayed(r->vq) || !broken(r);
 		break;
 	default:
 		vnetrx_virtq_disable(r->vq);
 		break;
 	}
+	FUZZ_CHECK(more || !vnetrx_virtq_pending(r->vq));
 }
 
 /* A chain goes round: the ring works. */
@@ -277,7 +281,7 @@ static void step(struct run *r)
 		vnetrx_virtq_publish(r->vq);
 		break;
 	case 4:
-		(void)vnetrx_virtq_kick_needed(r->vq);
+		FUZZ_CHECK(!vnetrx_virtq_kick_needed(r->vq) || !broken(r));
 		break;
 	case 5: case 6:
 		reap(r);

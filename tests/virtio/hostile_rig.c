@@ -79,7 +79,7 @@ static void open_device(struct hostile_rig *r)
 	struct softring_config cfg = { .size = r->ring.cfg.size, .flags = r->ring.cfg.flags };
 	struct vnetrx_virtq_areas areas;
 
-	vnetrx_virtq_areas(r->ring.vq, &areas);
+	vnetrx_virtq_read_areas(r->ring.vq, &areas);
 	cfg.desc = areas.desc;
 	cfg.driver = areas.driver;
 	cfg.device = areas.device;

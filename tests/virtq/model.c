@@ -76,7 +76,7 @@ static void open_device(struct vqm *m)
 	struct vnetrx_virtq_areas areas;
 
 	cfg.flags = m->cfg.flags & ~VNETRX_VIRTQ_ORDER_PLATFORM; /* the bits are the same */
-	vnetrx_virtq_areas(m->vq, &areas);
+	vnetrx_virtq_read_areas(m->vq, &areas);
 	cfg.desc = areas.desc;
 	cfg.driver = areas.driver;
 	cfg.device = areas.device;
