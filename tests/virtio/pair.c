@@ -45,7 +45,7 @@ void ring_pair_open_delayed(struct ring_pair *r, uint32_t size, uint32_t flags, 
 	r->cfg.ring = r->ring;
 	r->cfg.ring_dma = (uintptr_t)r->ring;
 	assert_int_equal(vnetrx_virtq_init(&r->vq, &r->cfg, r->mem, need), VNETRX_OK);
-	vnetrx_virtq_areas(r->vq, &areas);
+	vnetrx_virtq_read_areas(r->vq, &areas);
 	dev.desc = areas.desc;
 	dev.driver = areas.driver;
 	dev.device = areas.device;
@@ -81,7 +81,7 @@ void ring_pair_break(struct ring_pair *r)
 	struct vnetrx_virtq_areas areas;
 	uint8_t *at;
 
-	vnetrx_virtq_areas(r->vq, &areas);
+	vnetrx_virtq_read_areas(r->vq, &areas);
 	if ((r->cfg.flags & VNETRX_VIRTQ_PACKED) == 0u) {
 		at = r->ring + (areas.device - r->cfg.ring_dma) + 2u; /* the used index: half the numbers further */
 		at[1] = (uint8_t)(at[1] ^ 0x80u);
