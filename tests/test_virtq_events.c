@@ -340,11 +340,13 @@ static uint32_t delay(struct vnetrx_virtq_config cfg, uint32_t start, uint32_t n
 	drv_add_bufs(&rig, n, 0);
 	vnetrx_virtq_publish(rig.vq);
 	assert_false(vnetrx_virtq_enable_delayed(rig.vq));
-	at = dev_event(&rig);
+	if ((cfg.flags & PACKED) == 0u) {
+		at = dev_event(&rig);
+		ring_close(&rig);
+		return (at + 131072u - start) % 65536u;
+	}
 	wish = dev_wish(&rig);
 	ring_close(&rig);
-	if ((cfg.flags & PACKED) == 0u)
-		return (at + 131072u - start) % 65536u;
 	assert_int_equal(wish & DESC, DESC);
 	at = wish % 32768u;
 	if ((wish / 32768u % 2u == 0u) != (start / cfg.size % 2u != 0u)) { /* in the next round */
@@ -371,19 +373,28 @@ static void three_quarters_of_what_is_out_is_waited_for(void **state)
 	}
 }
 
+/* num/den of n, but the last one's at most: what is out and no more has to bring the interrupt. */
+static uint32_t part_of(uint32_t n, uint32_t num, uint32_t den)
+{
+	return num == den && n > 0u ? n - 1u : n * num / den;
+}
+
 static void the_delay_can_be_set(void **state)
 {
-	static const uint32_t parts[][2] = { { 1, 1 }, { 1, 2 }, { 1, 3 }, { 2, 3 }, { 7, 8 }, { 1, 256 }, { 255, 256 } };
+	static const uint32_t parts[][2] = { { 1, 1 }, { 1, 2 }, { 1, 3 }, { 2, 3 }, { 7, 8 },
+		                             { 1, 256 }, { 255, 256 } };
 	unsigned i, n;
 
 	(void)state;
 	for (i = 0; i < 7u; i++) {
 		for (n = 0; n <= 300u; n += n < 10u ? 1u : 29u) {
-			struct vnetrx_virtq_config cfg = { .size = 512, .delay_num = parts[i][0], .delay_den = parts[i][1] };
+			struct vnetrx_virtq_config cfg = { .size = 512,
+							   .delay_num = parts[i][0],
+							   .delay_den = parts[i][1] };
 
-			assert_int_equal(delay(cfg, 3, n), n * parts[i][0] / parts[i][1]);
+			assert_int_equal(delay(cfg, 3, n), part_of(n, parts[i][0], parts[i][1]));
 			cfg.flags = PACKED;
-			assert_int_equal(delay(cfg, 500, n), n * parts[i][0] / parts[i][1]);
+			assert_int_equal(delay(cfg, 500, n), part_of(n, parts[i][0], parts[i][1]));
 		}
 	}
 }
@@ -419,7 +430,7 @@ static void a_packed_delay_crosses_the_end(void **state)
 
 				assert_int_equal(delay(cfg, start, n), n * 3u / 4u);
 				cfg.delay_num = cfg.delay_den = 1;
-				assert_int_equal(delay(cfg, start, n), n);
+				assert_int_equal(delay(cfg, start, n), part_of(n, 1, 1));
 			}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Invariants: a packet is out exactly while its id is not on the stack; room is decided before anything is written, so a
- * refused packet leaves no trace; is_armed holds only while nothing can have made the interrupt unnecessary.
+ * Invariants: a packet is out exactly while its id is not on the stack; room is decided before anything is written, so
+ * a refused packet leaves no trace; is_armed holds only while nothing can have made the interrupt unnecessary.
  */
 #include "txq.h"
 

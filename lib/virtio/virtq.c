@@ -86,8 +86,8 @@ bool vnetrx_virtq_kick_needed(struct vnetrx_virtq *vq)
 	vnetrx_virtq_publish(vq);
 	if (vq->fresh == 0u || is_broken(vq))
 		return false;
-	/* What was published before what the device asks for: else we read that it is awake while it reads that there is
-	 * nothing, and falls asleep. */
+	/* What was published before what the device asks for: else we read that it is awake while it reads that there
+	 * is nothing, and falls asleep. */
 	vnrx_barrier_full(vnrx_virtq_bus(vq));
 	if (vq->fresh < FRESH_MAX)
 		kick = is_packed(vq) ? vnrx_packed_wants_kick(vq) : vnrx_split_wants_kick(vq);
@@ -188,10 +188,14 @@ bool vnetrx_virtq_poll(const struct vnetrx_virtq *vq, uint32_t point)
 
 bool vnetrx_virtq_enable_delayed(struct vnetrx_virtq *vq)
 {
+	uint32_t lent = is_packed(vq) ? vq->size - vq->free_num : vq->out; /* in descriptors, or in entries */
 	uint32_t ahead = 0;
 
-	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u) /* entries, or in a packed ring descriptors */
-		ahead = vnrx_virtq_share(vq, is_packed(vq) ? vq->size - vq->free_num : vq->out);
+	vnetrx_virtq_publish(vq); /* what the device does not see, it cannot use: it must not count */
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u && lent != 0u)
+		ahead = vnrx_virtq_share(vq, lent);
+	if (ahead != 0u && ahead == lent) /* all of them: the last one's is the event */
+		ahead--;
 	arm(vq, ahead);
 	arm_barrier(vq);
 	if (is_packed(vq) || is_broken(vq))
