@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Driver and device on threads of their own, each asleep whenever it finds nothing to do: a doorbell or an interrupt that
+ * is left out once, because a store and a load changed places, leaves both asleep for ever.
+ */
+#define _POSIX_C_SOURCE 200112L
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "virtio/ring_rig.h"
+
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+#endif
+#ifndef RUNNING_ON_VALGRIND
+#define RUNNING_ON_VALGRIND 0
+#endif
+
+#define SIZE      16u
+#define PATIENCE  20 /* seconds after which nobody comes any more */
+
+struct pair {
+	struct ring_rig rig;
+	sem_t    doorbell;
+	sem_t    interrupt;
+	uint32_t chains;    /* to go through */
+	uint32_t reaped;
+	uint32_t doorbells;
+	uint32_t interrupts;
+	bool     delayed;   /* the driver waits for a share of what is out */
+	bool     dev_failed;
+};
+
+/* Sleeps until the other side rings; false = it does not. */
+static bool sleep_until(sem_t *sem)
+{
+	struct timespec until;
+	int err;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE;
+	do
+		err = sem_timedwait(sem, &until);
+	while (err != 0 && errno == EINTR);
+	return err == 0;
+}
+
+/* ---- the device ---- */
+
+/* Gives back all that is there, some with every interrupt. */
+static uint32_t serve(struct pair *p)
+{
+	struct softring_chain chain;
+	struct softring_seg seg;
+	uint32_t n = 0;
+
+	while (softring_take(p->rig.dev, &chain, &seg, 1) > 0) {
+		softring_put(p->rig.dev, &chain, seg.len);
+		if (++n % 3u == 0u && softring_interrupt(p->rig.dev))
+			sem_post(&p->interrupt);
+	}
+	if (softring_interrupt(p->rig.dev))
+		sem_post(&p->interrupt);
+	return n;
+}
+
+static void *device(void *arg)
+{
+	struct pair *p = arg;
+	uint32_t served = 0;
+
+	while (served < p->chains && !p->dev_failed) {
+		softring_wake(p->rig.dev);
+		served += serve(p);
+		if (served < p->chains && !softring_sleep(p->rig.dev, 1))
+			p->dev_failed = !sleep_until(&p->doorbell);
+	}
+	return NULL;
+}
+
+/* ---- the driver ---- */
+
+static uint32_t offer(struct pair *p, uint32_t added)
+{
+	static uint8_t bytes[64];
+	struct vnetrx_virtq_seg seg = { .dma = (uintptr_t)bytes, .len = sizeof(bytes) };
+	uint32_t batch = 1u + added % 5u;
+
+	while (batch-- > 0u && added < p->chains && vnetrx_virtq_add(p->rig.vq, &seg, 0, 1, added) == VNETRX_OK)
+		added++;
+	if (vnetrx_virtq_kick_needed(p->rig.vq)) {
+		p->doorbells++;
+		sem_post(&p->doorbell);
+	}
+	return added;
+}
+
+static void reap(struct pair *p)
+{
+	struct vnetrx_done done[SIZE];
+	int n = vnetrx_virtq_reap(p->rig.vq, done, SIZE);
+
+	assert_true(n >= 0);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(done[i].id, p->reaped + (uint32_t)i); /* the device keeps order */
+	p->reaped += (uint32_t)n;
+}
+
+/* Nothing can be added or reaped: asks for an interrupt, and sleeps unless something came. */
+static void wait_for_device(struct pair *p)
+{
+	bool more = p->delayed ? vnetrx_virtq_enable_delayed(p->rig.vq) : vnetrx_virtq_enable(p->rig.vq);
+
+	if (!more) {
+		p->interrupts++;
+		assert_true(sleep_until(&p->interrupt));
+	}
+	vnetrx_virtq_disable(p->rig.vq);
+}
+
+static void run_pair(uint32_t flags, bool delayed)
+{
+	struct pair *p = calloc(1, sizeof(*p));
+	uint32_t added = 0;
+	pthread_t thread;
+
+	assert_non_null(p);
+	p->chains = RUNNING_ON_VALGRIND ? 300u : 20000u;
+	p->delayed = delayed;
+	ring_rig_open(&p->rig, SIZE, flags, 1);
+	assert_int_equal(sem_init(&p->doorbell, 0, 0), 0);
+	assert_int_equal(sem_init(&p->interrupt, 0, 0), 0);
+	assert_int_equal(pthread_create(&thread, NULL, device, p), 0);
+	while (p->reaped < p->chains) {
+		uint32_t before = added + p->reaped;
+
+		added = offer(p, added);
+		reap(p);
+		if (added + p->reaped == before)
+			wait_for_device(p);
+	}
+	pthread_join(thread, NULL);
+	assert_false(p->dev_failed);
+	assert_true(p->doorbells > 0u);
+	sem_destroy(&p->doorbell);
+	sem_destroy(&p->interrupt);
+	ring_rig_close(&p->rig);
+	free(p);
+}
+
+static void neither_side_sleeps_through_what_the_other_did(void **state)
+{
+	uint32_t flags = 0;
+
+	(void)state;
+	for (unsigned i = 0; ring_rig_kind(i, &flags) != NULL; i++)
+		run_pair(flags, false);
+}
+
+static void a_delayed_interrupt_comes_while_the_device_works(void **state)
+{
+	uint32_t flags = 0;
+
+	(void)state;
+	for (unsigned i = 0; ring_rig_kind(i, &flags) != NULL; i++)
+		run_pair(flags, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(neither_side_sleeps_through_what_the_other_did),
+		cmocka_unit_test(a_delayed_interrupt_comes_while_the_device_works),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
