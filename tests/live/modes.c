@@ -8,6 +8,7 @@
 #define SECOND   1000000000u
 #define LOOK_NS  1000000u         /* between two looks at the connection           */
 #define QUIET_NS (10ull * SECOND) /* nothing came for so long: what is out is lost */
+#define LATE_NS  (120ull * SECOND) /* how much longer than wanted a back end may take to come back */
 #define BATCH    32u
 #define WAKE_MS  100
 #define BURST_MS 5000             /* an interrupt that takes longer never comes    */
@@ -101,7 +102,7 @@ bool live_echo(struct live *l)
 
 		if (!look(l, &p, now))
 			return false;
-		if (now > end)
+		if (now > end && (p.gone >= o->reconnects || now > end + LATE_NS))
 			count = 0u; /* no more are sent */
 		more = false;
 		for (i = 0u; i < l->net.npairs; i++) {
