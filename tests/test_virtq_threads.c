@@ -14,7 +14,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "virtio/ring_rig.h"
+#include "virtio/pair.h"
 
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
@@ -29,7 +29,7 @@
 #define PATIENCE  20 /* seconds after which nobody comes any more */
 
 struct pair {
-	struct ring_rig rig;
+	struct ring_pair rig;
 	sem_t    doorbell;
 	sem_t    interrupt;
 	uint32_t chains;    /* to go through */
@@ -136,7 +136,7 @@ static void run_pair(uint32_t flags, bool delayed)
 	assert_non_null(p);
 	p->chains = RUNNING_ON_VALGRIND ? 300u : 20000u;
 	p->delayed = delayed;
-	ring_rig_open(&p->rig, SIZE, flags, 1);
+	ring_pair_open(&p->rig, SIZE, flags, 1);
 	assert_int_equal(sem_init(&p->doorbell, 0, 0), 0);
 	assert_int_equal(sem_init(&p->interrupt, 0, 0), 0);
 	assert_int_equal(pthread_create(&thread, NULL, device, p), 0);
@@ -153,7 +153,7 @@ static void run_pair(uint32_t flags, bool delayed)
 	assert_true(p->doorbells > 0u);
 	sem_destroy(&p->doorbell);
 	sem_destroy(&p->interrupt);
-	ring_rig_close(&p->rig);
+	ring_pair_close(&p->rig);
 	free(p);
 }
 
@@ -162,7 +162,7 @@ static void neither_side_sleeps_through_what_the_other_did(void **state)
 	uint32_t flags = 0;
 
 	(void)state;
-	for (unsigned i = 0; ring_rig_kind(i, &flags) != NULL; i++)
+	for (unsigned i = 0; ring_pair_kind(i, &flags) != NULL; i++)
 		run_pair(flags, false);
 }
 
@@ -171,7 +171,7 @@ static void a_delayed_interrupt_comes_while_the_device_works(void **state)
 	uint32_t flags = 0;
 
 	(void)state;
-	for (unsigned i = 0; ring_rig_kind(i, &flags) != NULL; i++)
+	for (unsigned i = 0; ring_pair_kind(i, &flags) != NULL; i++)
 		run_pair(flags, true);
 }
 
