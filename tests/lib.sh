@@ -97,13 +97,34 @@ configure()
 	echo "$options" >"$dir/options"
 }
 
-# test_in DIR ARG...: builds and runs the tests there; ARG... goes to `meson test`.
+# test_in DIR ARG...: builds all and runs the tests there; ARG... goes to `meson test`.
 test_in()
+{
+	meson compile -C "$1" && run_tests_in "$@"
+}
+
+# engine_in DIR: the same for suite `engine`, and builds nothing else.
+engine_in()
+{
+	# shellcheck disable=SC2046 # names without blanks
+	meson compile -C "$1" $(programs_of engine "$1") && run_tests_in "$1" --suite engine
+}
+
+# programs_of SUITE DIR: the targets that the suite's tests run.
+programs_of()
+{
+	meson introspect --tests "$2" | python3 -c '
+import json, os, sys
+programs = {os.path.basename(t["cmd"][0]) for t in json.load(sys.stdin) if any(
+    s.split(":")[-1] == sys.argv[1] for s in t["suite"])}
+print(" ".join(sorted(programs)))' "$1"
+}
+
+run_tests_in()
 {
 	dir=$1
 	shift
 	rm -f "$dir"/meson-logs/testlog*.json
-	meson compile -C "$dir" || return # set -e is off in a function that is asked for its result
 	result=0
 	meson test -C "$dir" --no-rebuild --print-errorlogs "$@" || result=$?
 	# With --wrap the log's name ends in the wrapper's.

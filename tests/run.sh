@@ -75,14 +75,14 @@ on_release()
 on_portable()
 {
 	CC=gcc configure build/portable $checked -Dc_args=-DVNRX_PORTABLE -Dexamples=false -Dbenches=false
-	test_in build/portable --suite engine
+	engine_in build/portable
 }
 
 # As small as it can be built: without UDP, tunnels and PPPoE; what is about them is skipped.
 on_tcp_only()
 {
 	CC=gcc configure build/tcp-only -Dchecks=full -Doptimization=s -Dgro=tcp -Dexamples=false -Dbenches=false
-	test_in build/tcp-only --suite engine
+	engine_in build/tcp-only
 }
 
 configure_sanitizers()
@@ -112,10 +112,11 @@ on_valgrind()
 	under_memcheck build/release $units --suite verified
 }
 
+# The engine's tests use no pool: nothing in them would differ.
 on_pool_debug()
 {
 	CC=gcc configure build/pool-debug $checked -Dpool_debug=true -Dexamples=false -Dbenches=false
-	under_memcheck build/pool-debug $units
+	under_memcheck build/pool-debug $units --no-suite engine
 }
 
 # Prints the script's figures and counts its checks.
