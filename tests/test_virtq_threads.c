@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Driver and device on threads of their own, each asleep whenever it finds nothing to do: a doorbell or an interrupt that
- * is left out once, because a store and a load changed places, leaves both asleep for ever.
+ * Driver and device on threads of their own, each asleep whenever it finds nothing to do: a doorbell or an interrupt
+ * that is left out once, because a store and a load changed places, leaves both asleep for ever.
  */
 #define _POSIX_C_SOURCE 200112L
 #include <pthread.h>
@@ -46,8 +46,8 @@ static void ring_it(atomic_uint *bell)
 	atomic_fetch_add_explicit(bell, 1, memory_order_relaxed);
 }
 
-/* Waits until it was rung more than `heard` times; false = nobody does. It does not really sleep: that takes so long that
- * the two threads would hardly ever meet. */
+/* Waits until it was rung more than `heard` times; false = nobody does. It does not really sleep: that takes so long
+ * that the two threads would hardly ever meet. */
 static bool wait_for(atomic_uint *bell, unsigned *heard)
 {
 	time_t until = time(NULL) + PATIENCE;
