@@ -20,9 +20,8 @@ hygiene       the hygiene checks alone
 
 --no-install  fail instead of installing Debian packages
 VNETRX_COUNT  how many random streams `laws` tries, thousands of packets of hostile devices, and ten thousands of
-              packets of all protocols against the model (1000: more than ten million of these); for `live`, thousands
-              of packets of each of its 32 ways (340) and 300 times as many bursts
-
+              packets of all protocols against the model (1000: more than ten million of these) and of operations of
+              virtqueues; for `live`, thousands of packets of each of its 32 ways (340) and 300 times as many bursts
 VNETRX_STAGES of `live`: only these stages, by name
 
 Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
@@ -247,6 +246,7 @@ run_laws()
 		stage model law env VNETRX_COUNT=$((VNETRX_COUNT * 17)) build/gcc/tests/test_model # of 600 packets each
 	) &
 	stage faults law build/sanitizers/tests/test_faults --seed "$(date +%s)" --count "${VNETRX_COUNT}000"
+	stage rings law build/sanitizers/tests/test_virtq_model --seed "$(date +%s)" --count "${VNETRX_COUNT}0000"
 	wait
 }
 

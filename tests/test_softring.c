@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The examples' device side of a virtqueue against ring memory that is written here byte by byte (virtio 1.2, 2.7, 2.8):
- * what the library's driver side is tested with must itself be right. */
+/* The examples' device side of a virtqueue against ring memory that is written here byte by byte (virtio 1.2, 2.7 and
+ * 2.8): what the library's driver side is tested with must itself be right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A whole receive queue on a virtqueue whose device lies in everything that it can write: nothing is touched that is not
- * the library's, every buffer and packet is counted, and after a reset traffic goes on with all buffers.
+ * A whole receive queue on a virtqueue whose device lies in everything that it can write: nothing is touched that is
+ * not the library's, every buffer and packet is counted, and after a reset traffic goes on with all buffers.
  */
 #include <setjmp.h>
 #include <stdarg.h>

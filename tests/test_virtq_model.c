@@ -123,10 +123,12 @@ static void hostile_round(uint64_t round_seed, struct totals *t)
 
 static void print_totals(const struct totals *t)
 {
-	printf("# %llu operations with a hostile device; broken by index %llu, id %llu, order %llu; reset unbroken %llu\n",
-	       (unsigned long long)t->ops, (unsigned long long)t->broken[VNETRX_VIRTQ_BAD_INDEX],
-	       (unsigned long long)t->broken[VNETRX_VIRTQ_BAD_ID], (unsigned long long)t->broken[VNETRX_VIRTQ_BAD_ORDER],
-	       (unsigned long long)t->broken[VNETRX_VIRTQ_OK]);
+	static const char *const reasons[] = { "not broken, but reset", "broken by a bad index", "broken by a bad id",
+		                               "broken by a bad order" };
+
+	printf("# %llu operations with a hostile device\n", (unsigned long long)t->ops);
+	for (unsigned fault = 0; fault <= VNETRX_VIRTQ_BAD_ORDER; fault++)
+		printf("# %10llu  %s\n", (unsigned long long)t->broken[fault], reasons[fault]);
 	for (unsigned kind = 0; kind < FAULTY_RING_KINDS_NUM; kind++)
 		printf("# %10llu  %s\n", (unsigned long long)t->faults[kind], faulty_ring_text(kind));
 }

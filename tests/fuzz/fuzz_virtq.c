@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes a virtqueue: the input is a configuration, and then calls of the driver, an honest device's turns, and writes of
- * any bytes to any place of the ring's memory. Whatever lies there: no access outside of the memory that was given, every
- * id comes back once, slots and chains add up, and after a reset the ring is as good as new.
+ * Fuzzes a virtqueue: the input is a configuration, and then calls of the driver, an honest device's turns, and writes
+ * of any bytes to any place of the ring's memory. Whatever lies there: no access outside of the memory that was given,
+ * every id comes back once, slots and chains add up, and after a reset the ring is as good as new.
  *
  *   byte 0 flags | 1 size | 2 segs_max, then operations: 1 byte and what belongs to it
  */
