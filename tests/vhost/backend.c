@@ -314,7 +314,8 @@ static void meet(struct backend *b)
 	} else if (poll(&pfd, 1, 10) > 0) {
 		b->sock = accept4(b->listener, NULL, NULL, SOCK_CLOEXEC);
 	}
-	b->nrequests = 0u;
+	if (b->sock >= 0)
+		b->nrequests = 0u;
 }
 
 static void *run(void *arg)
