@@ -10,6 +10,7 @@
 #include "stages.h"
 
 #define CAPTURES_MAX 256
+#define ROWS_MAX 16
 
 enum { OPT_JSON = 256, OPT_EACH, OPT_IRQ, OPT_TIMEOUT, OPT_REPEATS, OPT_HELP };
 
@@ -109,6 +110,19 @@ static void json_row(const char *label, const struct result *r, bool first)
 	       per(r->truesize, r->bytes), r->hold_max, r->path_ns / (double)r->received);
 }
 
+static void add(struct result *sum, const struct result *r)
+{
+	sum->received += r->received;
+	sum->delivered += r->delivered;
+	sum->segs += r->segs;
+	sum->frags += r->frags;
+	sum->bufs += r->bufs;
+	sum->bytes += r->bytes;
+	sum->truesize += r->truesize;
+	sum->hold_max = r->hold_max > sum->hold_max ? r->hold_max : sum->hold_max;
+	sum->path_ns += r->path_ns;
+}
+
 /* The label, with the timer's values when it has one. */
 static const char *label_of(const struct row *row, const struct settings *set)
 {
@@ -120,18 +134,20 @@ static const char *label_of(const struct row *row, const struct settings *set)
 	return text;
 }
 
-static bool measure_rows(const struct capture *caps, unsigned n, const struct settings *set, struct result *results)
+/* Adds to results what each row makes of the capture, and keeps that apart too, if asked. */
+static bool measure_rows(const struct capture *cap, const struct settings *set, struct result *results,
+                         struct result *alone)
 {
 	for (unsigned i = 0u; i < rows_num; i++) {
-		results[i] = (struct result){ 0 };
-		for (unsigned k = 0u; k < n; k++) {
-			const char *why = measure(&caps[k], &rows[i], set, &results[i]);
+		struct result r = { 0 };
+		const char *why = measure(cap, &rows[i], set, &r);
 
-			if (why != NULL) {
-				fprintf(stderr, "vnetrx-stages: %s: %s\n", caps[k].path, why);
-				return false;
-			}
+		if (why != NULL) {
+			fprintf(stderr, "vnetrx-stages: %s: %s\n", cap->path, why);
+			return false;
 		}
+		add(&results[i], &r);
+		alone[i] = r;
 	}
 	return true;
 }
@@ -144,25 +160,53 @@ static void footnote(const struct settings *set)
 	       set->irq_ns / 1000u, set->repeats);
 }
 
+/* The file's name without directories and endings. */
+static void kind_row(const char *path, const struct result *alone)
+{
+	const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+
+	printf("%-30.*s %10" PRIu64, (int)strcspn(name, "."), name, alone[0].received);
+	for (unsigned i = 0u; i < rows_num; i++) {
+		if (i == 0u || i + 2u >= rows_num)
+			printf(" %9.2f", per(alone[i].segs, alone[i].delivered));
+	}
+	putchar('\n');
+}
+
+/* What merging makes of each capture: sums hide that some traffic cannot join. */
+static void kinds(const struct capture *caps, unsigned n, struct result (*alone)[ROWS_MAX])
+{
+	printf("\n%-30s %10s %9s %9s %9s\n", "segments a packet, by capture", "packets", "as came", "+ GRO", "+ timer");
+	for (unsigned k = 0u; k < n; k++)
+		kind_row(caps[k].path, alone[k]);
+}
+
+static void json_table(const struct result *results, const struct settings *set)
+{
+	printf("{\"irq_ns\":%" PRIu64 ",\"timeout_ns\":%" PRIu64 ",\"rows\":[", set->irq_ns, set->timeout_ns);
+	for (unsigned i = 0u; i < rows_num; i++)
+		json_row(rows[i].label, &results[i], i == 0u);
+	puts("]}");
+}
+
 static bool table(const char *title, const struct capture *caps, unsigned n, const struct options *opts)
 {
-	struct result results[16];
+	static struct result alone[CAPTURES_MAX][ROWS_MAX];
+	struct result results[ROWS_MAX] = { { 0 } };
 
-	if (!measure_rows(caps, n, &opts->set, results))
-		return false;
-	if (opts->json)
-		printf("{\"irq_ns\":%" PRIu64 ",\"timeout_ns\":%" PRIu64 ",\"rows\":[", opts->set.irq_ns,
-		       opts->set.timeout_ns);
-	else
-		table_head(title);
-	for (unsigned i = 0u; i < rows_num; i++) {
-		if (opts->json)
-			json_row(rows[i].label, &results[i], i == 0u);
-		else
-			table_row(label_of(&rows[i], &opts->set), &results[i]);
+	for (unsigned k = 0u; k < n; k++) {
+		if (!measure_rows(&caps[k], &opts->set, results, alone[k]))
+			return false;
 	}
-	if (opts->json)
-		puts("]}");
+	if (opts->json) {
+		json_table(results, &opts->set);
+		return true;
+	}
+	table_head(title);
+	for (unsigned i = 0u; i < rows_num; i++)
+		table_row(label_of(&rows[i], &opts->set), &results[i]);
+	if (n > 1u)
+		kinds(caps, n, alone);
 	return true;
 }
 
