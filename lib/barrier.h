@@ -67,8 +67,9 @@ static VNRX_INLINE void vnrx_barrier_read(bool bus)
 		VNRX_FENCE_ACQUIRE();
 }
 
-/* Stores before it are seen before loads after it are done. Every processor reorders these two. Between saying something
- * and looking whether the other side wants to be woken: either it sees what was said, or we see that it sleeps. */
+/* Stores before it are seen before loads after it are done. Every processor reorders these two. Between saying
+ * something and looking whether the other side wants to be woken: either it sees what was said, or we see that it
+ * sleeps. */
 static VNRX_INLINE void vnrx_barrier_full(bool bus)
 {
 	if (VNRX_UNLIKELY(bus))

@@ -97,21 +97,21 @@ static void areas_lie_where_the_specification_wants_them(void **state)
 
 	(void)state;
 	ring_open(&rig, (struct vnetrx_virtq_config){ .size = 256 }); /* 2.7: 16 n, 6 + 2 n, 6 + 8 n bytes */
-	vnetrx_virtq_areas(rig.vq, &areas);
+	vnetrx_virtq_read_areas(rig.vq, &areas);
 	assert_true(areas.driver == RIG_DMA + 4096u);
 	assert_true(areas.device == RIG_DMA + 4096u + 576u);
 	assert_int_equal(vnetrx_virtq_ring_bytes(&rig.cfg), 4096u + 576u + 2112u);
 	ring_close(&rig);
 
 	ring_open(&rig, (struct vnetrx_virtq_config){ .size = 256, .ring_align = 4096 }); /* 2.7.2, legacy */
-	vnetrx_virtq_areas(rig.vq, &areas);
+	vnetrx_virtq_read_areas(rig.vq, &areas);
 	assert_true(areas.driver == RIG_DMA + 4096u);
 	assert_true(areas.device == RIG_DMA + 8192u);
 	assert_int_equal(vnetrx_virtq_ring_bytes(&rig.cfg), 12288);
 	ring_close(&rig);
 
 	ring_open(&rig, (struct vnetrx_virtq_config){ .size = 5, .flags = VNETRX_VIRTQ_PACKED }); /* 2.8: 16 n, 4, 4 */
-	vnetrx_virtq_areas(rig.vq, &areas);
+	vnetrx_virtq_read_areas(rig.vq, &areas);
 	assert_true(areas.driver == RIG_DMA + 128u);
 	assert_true(areas.device == RIG_DMA + 192u);
 	assert_int_equal(vnetrx_virtq_ring_bytes(&rig.cfg), 256);

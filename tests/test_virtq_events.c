@@ -155,6 +155,25 @@ static void publishing_alone_does_not_use_up_the_kick(void **state)
 	ring_close(&rig);
 }
 
+/* An event set inside what was looked at before is answered: the device found that by itself. */
+static void the_window_ends_with_each_look(void **state)
+{
+	struct ring_rig rig;
+
+	(void)state;
+	open_ring(&rig, 8, EVENT);
+	dev_set_event(&rig, 7);
+	drv_add_bufs(&rig, 3, 0);
+	assert_false(drv_kick(&rig));
+	dev_set_event(&rig, 2);
+	drv_add_bufs(&rig, 1, 3);
+	assert_false(drv_kick(&rig));
+	dev_set_event(&rig, 4);
+	drv_add_bufs(&rig, 1, 4);
+	assert_true(drv_kick(&rig));
+	ring_close(&rig);
+}
+
 /* So many were published without a look that the window cannot tell: 65534 still can. */
 static void a_kick_is_forced_before_the_window_wraps(void **state)
 {
@@ -340,11 +359,13 @@ static uint32_t delay(struct vnetrx_virtq_config cfg, uint32_t start, uint32_t n
 	drv_add_bufs(&rig, n, 0);
 	vnetrx_virtq_publish(rig.vq);
 	assert_false(vnetrx_virtq_enable_delayed(rig.vq));
-	at = dev_event(&rig);
+	if ((cfg.flags & PACKED) == 0u) {
+		at = dev_event(&rig);
+		ring_close(&rig);
+		return (at + 131072u - start) % 65536u;
+	}
 	wish = dev_wish(&rig);
 	ring_close(&rig);
-	if ((cfg.flags & PACKED) == 0u)
-		return (at + 131072u - start) % 65536u;
 	assert_int_equal(wish & DESC, DESC);
 	at = wish % 32768u;
 	if ((wish / 32768u % 2u == 0u) != (start / cfg.size % 2u != 0u)) { /* in the next round */
@@ -373,19 +394,38 @@ static void three_quarters_of_what_is_out_is_waited_for(void **state)
 
 static void the_delay_can_be_set(void **state)
 {
-	static const uint32_t parts[][2] = { { 1, 1 }, { 1, 2 }, { 1, 3 }, { 2, 3 }, { 7, 8 }, { 1, 256 }, { 255, 256 } };
+	static const uint32_t parts[][2] = { { 1, 1 }, { 1, 2 }, { 1, 3 }, { 2, 3 }, { 7, 8 },
+		                             { 1, 256 }, { 255, 256 } };
 	unsigned i, n;
 
 	(void)state;
 	for (i = 0; i < 7u; i++) {
 		for (n = 0; n <= 300u; n += n < 10u ? 1u : 29u) {
-			struct vnetrx_virtq_config cfg = { .size = 512, .delay_num = parts[i][0], .delay_den = parts[i][1] };
+			struct vnetrx_virtq_config cfg = { .size = 512,
+							   .delay_num = parts[i][0],
+							   .delay_den = parts[i][1] };
 
 			assert_int_equal(delay(cfg, 3, n), n * parts[i][0] / parts[i][1]);
 			cfg.flags = PACKED;
 			assert_int_equal(delay(cfg, 500, n), n * parts[i][0] / parts[i][1]);
 		}
 	}
+}
+
+/* Packed rings count descriptors: three chains of three are nine, of which 6 are waited for. */
+static void a_packed_delay_counts_descriptors(void **state)
+{
+	struct ring_rig rig;
+	unsigned i;
+
+	(void)state;
+	ring_open(&rig, (struct vnetrx_virtq_config){ .size = 16, .flags = PACKED | EVENT, .segs_max = 3 });
+	for (i = 0; i < 3u; i++)
+		drv_add(&rig, 1, 2, i);
+	vnetrx_virtq_publish(rig.vq);
+	assert_false(vnetrx_virtq_enable_delayed(rig.vq));
+	assert_int_equal(dev_wish(&rig), DESC | 32768u | 6u);
+	ring_close(&rig);
 }
 
 /* Against division, from inside, for numbers that no ring of a test reaches. */
@@ -484,6 +524,7 @@ int main(void)
 		cmocka_unit_test(flags_alone_decide_without_event_indices),
 		cmocka_unit_test(packed_flags_count_with_event_indices_too),
 		cmocka_unit_test(publishing_alone_does_not_use_up_the_kick),
+		cmocka_unit_test(the_window_ends_with_each_look),
 		cmocka_unit_test(a_kick_is_forced_before_the_window_wraps),
 		cmocka_unit_test(callbacks_start_disabled),
 		cmocka_unit_test(enable_asks_for_the_next_used_buffer),
@@ -493,6 +534,7 @@ int main(void)
 		cmocka_unit_test(a_disabled_event_index_is_as_far_away_as_can_be),
 		cmocka_unit_test(three_quarters_of_what_is_out_is_waited_for),
 		cmocka_unit_test(the_delay_can_be_set),
+		cmocka_unit_test(a_packed_delay_counts_descriptors),
 		cmocka_unit_test(the_share_is_exact),
 		cmocka_unit_test(a_packed_delay_crosses_the_end),
 		cmocka_unit_test(a_delay_that_is_over_is_told),

@@ -33,7 +33,8 @@ static void expect_chain(struct ring_rig *rig, unsigned out, unsigned in, struct
 
 static void chains_arrive_as_they_were_added(void **state)
 {
-	static const uint32_t flags[] = { 0, VNETRX_VIRTQ_BIG_ENDIAN, VNETRX_VIRTQ_IN_ORDER, VNETRX_VIRTQ_ORDER_PLATFORM };
+	static const uint32_t flags[] = { 0, VNETRX_VIRTQ_BIG_ENDIAN, VNETRX_VIRTQ_IN_ORDER,
+					  VNETRX_VIRTQ_ORDER_PLATFORM };
 	struct ring_rig       rig;
 	struct ring_chain     chain;
 	unsigned f, out, in, round;

@@ -32,19 +32,21 @@ struct vnetrx_virtq;
 #define VNETRX_VIRTQ_BIG_ENDIAN     0x20u /* ring in big endian: legacy devices (no VERSION_1) of such guests      */
 
 struct vnetrx_virtq_config { /* zero = default; "required" has none */
-	uint32_t size;         /* required; slots: split 2^n from 1 to 32768 (2.7), packed 1 to 32768 (2.8)             */
-	uint32_t flags;        /* VNETRX_VIRTQ_*                                                                        */
-	void    *ring;         /* required by init; ring memory shared with the device, aligned to ring_align           */
-	uint64_t ring_dma;     /* its first byte as the device addresses it; a multiple of 16                           */
-	uint32_t ring_align;   /* alignment of ring and of the used part: 2^n, 16 to 65536; default 64; legacy PCI 4096 */
-	uint32_t segs_max;     /* longest chain, 1 to 1024 and at most size; default 1                                  */
-	uint32_t delay_num;    /* vnetrx_virtq_enable_delayed() waits for delay_num / delay_den of what is out;         */
-	uint32_t delay_den;    /* default 3/4; 1 <= num <= den <= 256                                                   */
+	uint32_t size;         /* required; slots: split 2^n from 1 to 32768 (2.7), packed 1 to 32768 (2.8)           */
+	uint32_t flags;        /* VNETRX_VIRTQ_*                                                                      */
+	void    *ring;         /* required by init; ring memory shared with the device, aligned to ring_align         */
+	uint64_t ring_dma;     /* its first byte as the device addresses it; a multiple of 16                         */
+	uint32_t ring_align;   /* alignment of ring and used part: 2^n, 16 to 65536; default 64; legacy PCI 4096    */
+	uint32_t segs_max;     /* longest chain, 1 to 1024 and at most size; default 1                                */
+	uint32_t delay_num;    /* vnetrx_virtq_enable_delayed() waits for delay_num / delay_den of what is out;       */
+	uint32_t delay_den;    /* default 3/4; 1 <= num <= den <= 256                                                 */
 };
 
-/* Bytes of private memory and of ring memory (indirect tables included) that init needs. 0: the configuration is wrong
- * and *why, if not NULL, names field, value, range. `ring` is not looked at. */
+/* Bytes of private memory that init needs. 0: the configuration is wrong and *why, if not NULL, names field, value,
+ * range. `ring` is not looked at. */
 size_t vnetrx_virtq_footprint(const struct vnetrx_virtq_config *cfg, const char **why);
+
+/* Bytes of ring memory that init needs, indirect tables included; 0 as above. */
 size_t vnetrx_virtq_ring_bytes(const struct vnetrx_virtq_config *cfg);
 
 /* Sets up an empty queue in mem (aligned to 64) and writes its ring memory. Callbacks start disabled. */
@@ -57,12 +59,16 @@ struct vnetrx_virtq_areas {
 	uint64_t driver; /* available ring, or the driver event suppression   */
 	uint64_t device; /* used ring, or the device event suppression        */
 };
-void vnetrx_virtq_areas(const struct vnetrx_virtq *vq, struct vnetrx_virtq_areas *areas);
+
+/* Fills in *areas. */
+void vnetrx_virtq_read_areas(const struct vnetrx_virtq *vq, struct vnetrx_virtq_areas *areas);
 
 /* ---- driver to device ---- */
 
-/* Free slots, and slots that a chain of `segs` segments takes. A chain fits when free >= needed. O(1), ring untouched. */
+/* Free slots. A chain fits when they are at least what it needs. O(1), the ring is not touched. */
 uint32_t vnetrx_virtq_free_slots(const struct vnetrx_virtq *vq);
+
+/* Slots that a chain of `segs` segments takes. */
 uint32_t vnetrx_virtq_slots_needed(const struct vnetrx_virtq *vq, unsigned segs);
 
 /* Bytes that the device reads or writes; addr is not used by the ring. */
@@ -72,9 +78,9 @@ struct vnetrx_virtq_seg {
 	uint32_t rsvd;
 };
 
-/* Adds one chain: `out` segments that the device reads, then `in` that it writes (together 1..segs_max); `id` (any value)
- * comes back in reap. VNETRX_ERR_BUSY, and the ring untouched, when slots are missing; VNETRX_ERR_BAD when the ring is
- * broken; VNETRX_ERR_INVALID for a chain of no or too many segments. */
+/* Adds one chain: `out` segments that the device reads, then `in` that it writes (together 1..segs_max); `id` (any
+ * value) comes back in reap. VNETRX_ERR_BUSY, and the ring untouched, when slots are missing; VNETRX_ERR_BAD when the
+ * ring is broken; VNETRX_ERR_INVALID for a chain of no or too many segments. */
 VNETRX_MUST_USE int vnetrx_virtq_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out,
                                      unsigned in, uint32_t id);
 
@@ -94,10 +100,10 @@ uint32_t vnetrx_virtq_notification_data(const struct vnetrx_virtq *vq, uint16_t 
 
 /* ---- device to driver ---- */
 
-/* Takes up to max used buffers, oldest first: id as added; len as the device says it, unchecked (for buffers that it only
- * reads, devices say anything); off, flags, rsvd zero. With IN_ORDER, buffers skipped by the device have the length that
- * it may write. Returns how many, or VNETRX_ERR_BAD when the ring is broken and none was taken before. Publishes first:
- * nothing can come back that the device was not offered. */
+/* Takes up to max used buffers, oldest first: id as added; len as the device says it, unchecked (for buffers that it
+ * only reads, devices say anything); off, flags, rsvd zero. With IN_ORDER, buffers skipped by the device have the
+ * length that it may write. Returns how many, or VNETRX_ERR_BAD when the ring is broken and none was taken before.
+ * Publishes first: nothing can come back that the device was not offered. */
 int vnetrx_virtq_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max);
 
 /* Whether a used buffer waits, or the ring is broken: reap says which. The functions below that ask agree. */
@@ -111,12 +117,15 @@ uint32_t vnetrx_virtq_outstanding(const struct vnetrx_virtq *vq);
 /* A hint: an interrupt may still come. */
 void vnetrx_virtq_disable(struct vnetrx_virtq *vq);
 
-/* Asks for an interrupt at the next used buffer. true: one came meanwhile, and perhaps no interrupt will; reap again. */
+/* Asks for an interrupt at the next used buffer. true: one came meanwhile, and perhaps no interrupt will; reap once
+ * more. */
 VNETRX_MUST_USE bool vnetrx_virtq_enable(struct vnetrx_virtq *vq);
 
-/* The same in two steps, for what must lie between them: asks, and returns the point up to which all was seen; later,
- * whether anything was used behind that point. */
+/* The same in two steps, for what must lie between them. The first asks, and returns the point up to which all was
+ * reaped. */
 uint32_t vnetrx_virtq_enable_prepare(struct vnetrx_virtq *vq);
+
+/* The second: whether anything was used behind that point. */
 VNETRX_MUST_USE bool vnetrx_virtq_poll(const struct vnetrx_virtq *vq, uint32_t point);
 
 /* Asks for an interrupt when delay_num/delay_den of what is out has been used; like enable without EVENT_IDX. true:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packed rings (virtio 1.2, 2.8): one ring of descriptors that both sides write, and two words about events. All of it is
- * little endian. */
+/* Packed rings (virtio 1.2, 2.8): one ring of descriptors that both sides write, and two words about events. All of it
+ * is little endian. */
 #ifndef VNRX_VIRTIO_PACKED_H
 #define VNRX_VIRTIO_PACKED_H
 

@@ -86,8 +86,8 @@ bool vnetrx_virtq_kick_needed(struct vnetrx_virtq *vq)
 	vnetrx_virtq_publish(vq);
 	if (vq->fresh == 0u || is_broken(vq))
 		return false;
-	/* What was published before what the device asks for: else we read that it is awake while it reads that there is
-	 * nothing, and falls asleep. */
+	/* What was published before what the device asks for: else we read that it is awake while it reads that there
+	 * is nothing, and falls asleep. */
 	vnrx_barrier_full(vnrx_virtq_bus(vq));
 	if (vq->fresh < FRESH_MAX)
 		kick = is_packed(vq) ? vnrx_packed_wants_kick(vq) : vnrx_split_wants_kick(vq);

@@ -5,9 +5,9 @@
  * Invariants: free_num + the segs of all lent slots == size; out counts the slots with segs != 0; unpub of them are not
  * yet offered to the device. Every id, link and position kept here is below size, whatever the device does.
  *
- * A slot is a private record: of a descriptor in a split ring, of a buffer id in a packed one. Free slots are taken from
- * the front of a FIFO and given back at its end. So when the device uses buffers in the order in which they were added,
- * slots run through the ring one after the other, and with IN_ORDER, where it must, the FIFO never changes.
+ * A slot is a private record: of a descriptor in a split ring, of a buffer id in a packed one. Free slots are taken
+ * from the front of a FIFO and given back at its end. So when the device uses buffers in the order in which they were
+ * added, slots run through the ring one after the other, and with IN_ORDER, where it must, the FIFO never changes.
  */
 #ifndef VNRX_VIRTIO_VIRTQ_H
 #define VNRX_VIRTIO_VIRTQ_H
@@ -53,7 +53,7 @@ struct vnetrx_virtq {
 	uint16_t           hidden_flags; /* ... and the flags that publish it                  */
 	uint32_t           fault;    /* enum vnetrx_virtq_fault                         */
 
-	/* IN_ORDER: what the device said with its last entry, and how many buffers of that are still to be handed out. */
+	/* IN_ORDER: what the device said with its last entry, and how many buffers of that are to be handed out. */
 	uint32_t           batch;
 	uint32_t           batch_len; /* of the last one */
 

@@ -204,7 +204,7 @@ void vnetrx_virtq_reset(struct vnetrx_virtq *vq)
 	vnetrx_virtq_disable(vq);
 }
 
-void vnetrx_virtq_areas(const struct vnetrx_virtq *vq, struct vnetrx_virtq_areas *areas)
+void vnetrx_virtq_read_areas(const struct vnetrx_virtq *vq, struct vnetrx_virtq_areas *areas)
 {
 	areas->desc = vq->ring_dma;
 	areas->driver = vq->ring_dma + vq->driver_off;

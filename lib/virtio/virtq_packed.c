@@ -24,8 +24,8 @@ static VNRX_INLINE uint32_t offered(uint32_t wrap)
 	return wrap != 0u ? PACKED_AVAIL : PACKED_USED;
 }
 
-/* What to change in the flags of the next descriptor so that it is not yet offered: nothing, when one before it hides it.
- * With AVAIL turned over both bits are those of the round before, which no side takes for anything of this one. */
+/* What to change in the flags of the next descriptor so that it is not yet offered: nothing, when one before it hides
+ * it. With AVAIL turned over both bits are those of the round before, which no side takes for anything of this one. */
 static VNRX_INLINE uint32_t hide(struct vnetrx_virtq *vq, uint32_t flags)
 {
 	if (vq->unpub != 0u)
@@ -120,7 +120,7 @@ static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *s
 	}
 }
 
-/* Writes the chain into the table of its id, where only WRITE counts (2.8.19), and the table's address into the ring. */
+/* Writes the chain into its id's table, where only WRITE counts (2.8.7), and the table's address into the ring. */
 static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
 {
 	uint32_t id = vq->free[vq->take];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packed rings, device to driver (virtio 1.2, 2.8.6).
+ * Packed rings, device to driver (virtio 1.2, 2.8.1, 2.8.2).
  *
  * Whether the next descriptor is used, its flags say; how far the one after it is, our record of that buffer says, and
  * nothing that the device wrote. No more can come back than is lent.
@@ -122,8 +122,8 @@ int vnrx_packed_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned
 
 /* ---- IN_ORDER (2.8.8): one descriptor for a batch, at the place of its first buffer, with the id of its last ---- */
 
-/* Reads descriptor `at`; false = it is not used, or its id is not lent. Ids are given out in turn: those that are lent are
- * the `out` ones from `give` on, and each of them ends a batch. */
+/* Reads descriptor `at`; false = it is not used, or its id is not lent. Ids are given out in turn: those that are lent
+ * are the `out` ones from `give` on, and each of them ends a batch. */
 static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t at, uint32_t bits, uint32_t give, uint32_t out)
 {
 	uint32_t id, len, before;
@@ -140,7 +140,7 @@ static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t at, uint32
 	return true;
 }
 
-/* Takes up to max buffers, at most those that are lent; those before the last of a batch with the length that was lent. */
+/* Takes up to max buffers; those before the last of a batch with the length that was lent. */
 static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
 	struct vnrx_vslot *slots = vq->slots;
@@ -150,12 +150,13 @@ static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done,
 	unsigned           i;
 
 	for (i = 0; i < max; i++) {
-		uint32_t segs = slots[give].segs;
+		uint32_t segs = slots[give].segs, len;
 
 		if (vq->batch == 0u && !batch_start(vq, at, bits, give, vq->out - i))
 			break;
 		vq->batch--;
-		done[i] = (struct vnetrx_done){ slots[give].id, vq->batch == 0u ? vq->batch_len : in_len[give], 0, 0, 0 };
+		len = vq->batch == 0u ? vq->batch_len : in_len[give];
+		done[i] = (struct vnetrx_done){ slots[give].id, len, 0, 0, 0 };
 		slots[give].segs = 0;
 		give = packed_next(give, size);
 		back += segs;

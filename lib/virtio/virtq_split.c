@@ -2,8 +2,8 @@
 /*
  * Split rings, driver to device (virtio 1.2, 2.7): descriptor table, available ring, notifications.
  *
- * The driver's part is only ever written. Descriptors and available entries are plain stores, made visible all at once by
- * the index; every other access to ring memory is a single whole one.
+ * The driver's part is only ever written. Descriptors and available entries are plain stores, made visible all at once
+ * by the index; every other access to ring memory is a single whole one.
  */
 #include "split.h"
 
@@ -43,9 +43,10 @@ static VNRX_INLINE unsigned add_bufs(struct vnetrx_virtq *vq, const struct vnetr
 
 	for (i = 0; i < n; i++) {
 		uint32_t slot = free[(take + i) & mask];
+		uint64_t word = desc_word(bufs[i].len, VNRX_DESC_WRITE, 0, big);
 
 		slots[slot] = (struct vnrx_vslot){ bufs[i].id, 1, 0 };
-		desc_put(desc + VNRX_DESC_SIZE * slot, bufs[i].dma, desc_word(bufs[i].len, VNRX_DESC_WRITE, 0, big), big);
+		desc_put(desc + VNRX_DESC_SIZE * slot, bufs[i].dma, word, big);
 		avail_put(driver, (at + i) & mask, slot, big);
 	}
 	return n;
@@ -203,8 +204,8 @@ void vnrx_split_arm(struct vnetrx_virtq *vq, uint32_t ahead)
 		set_flags(vq, 0);
 }
 
-/* With EVENT_IDX the flags must stay 0 (2.7.7.1). The entry before the next one is the farthest away: 65535 more must be
- * used before the device comes past it. */
+/* With EVENT_IDX the flags must stay 0 (2.7.7.1). The entry before the next one is the farthest away: 65535 more must
+ * be used before the device comes past it. */
 void vnrx_split_disarm(struct vnetrx_virtq *vq)
 {
 	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u)

@@ -2,8 +2,8 @@
 /*
  * Split rings, device to driver (virtio 1.2, 2.7.8).
  *
- * The used index is read once for a batch, each used entry once. An entry counts when its id is the head of a chain that
- * is lent at that moment; that also refuses an id that comes twice.
+ * The used index is read once for a batch, each used entry once. An entry counts when its id is the head of a chain
+ * that is lent at that moment; that also refuses an id that comes twice.
  */
 #include "split.h"
 
@@ -150,12 +150,13 @@ static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done,
 	unsigned           i;
 
 	for (i = 0; i < n; i++) {
-		uint32_t head = give, segs = slots[head].segs;
+		uint32_t head = give, segs = slots[head].segs, len;
 
 		if (vq->batch == 0u && !batch_start(vq, used + i, ready - i))
 			break;
 		vq->batch--;
-		done[i] = (struct vnetrx_done){ slots[head].id, vq->batch == 0u ? vq->batch_len : in_len[head], 0, 0, 0 };
+		len = vq->batch == 0u ? vq->batch_len : in_len[head];
+		done[i] = (struct vnetrx_done){ slots[head].id, len, 0, 0, 0 };
 		slots[head].segs = 0;
 		give = (give + segs) & mask;
 		back += segs;

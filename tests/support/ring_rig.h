@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A virtqueue and the device on its other side, for tests. The device knows the queue only by its memory: it follows the
- * rings byte by byte as virtio 1.2, 2.7 and 2.8 describe them, and asserts what a driver must keep to.
+ * A virtqueue and the device on its other side, for tests. The device knows the queue only by its memory: it follows
+ * the rings byte by byte as virtio 1.2, 2.7 and 2.8 describe them, and asserts what a driver must keep to.
  */
 #ifndef RING_RIG_H
 #define RING_RIG_H
