@@ -124,7 +124,8 @@ static void ring_row(struct bench *b, uint32_t flags, unsigned out, unsigned in)
 	struct bench_stat stat;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s %s", ring_pair_name(flags), out == 0u ? "bufs" : out == 1u ? "1 seg" : "2 segs");
+	snprintf(name, sizeof(name), "%s %s", ring_pair_name(flags),
+	         out == 0u ? "bufs" : out == 1u ? "1 seg" : "2 segs");
 	if (!bench_wanted(b, name) || b->check)
 		return;
 	ring_pair_open(&r.pair, b, RING, flags, 2);

@@ -21,7 +21,7 @@ void ring_pair_open(struct ring_pair *p, struct bench *b, uint32_t size, uint32_
 	cfg.ring_dma = (uintptr_t)p->ring;
 	if (vnetrx_virtq_init(&p->vq, &cfg, p->mem, p->mem_size) != VNETRX_OK)
 		bench_die("vnetrx_virtq_init");
-	vnetrx_virtq_areas(p->vq, &areas);
+	vnetrx_virtq_read_areas(p->vq, &areas);
 	dev.desc = areas.desc;
 	dev.driver = areas.driver;
 	dev.device = areas.device;

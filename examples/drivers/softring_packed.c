@@ -95,5 +95,8 @@ bool softring_packed_sleep(struct softring *r, uint32_t slots)
 		store16(r, r->device + EVENT_FLAGS, EVENT_ENABLE);
 	}
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* the driver publishes, then looks whether a doorbell is wanted */
-	return softring_packed_pending(r, event);
+	for (uint32_t i = 0u; i < slots; i++) /* the last may be there before the first: then nothing is published */
+		if (!softring_packed_pending(r, pos_after(r, r->avail_pos, i)))
+			return false;
+	return true;
 }

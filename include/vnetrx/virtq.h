@@ -87,7 +87,7 @@ VNETRX_MUST_USE int vnetrx_virtq_add(struct vnetrx_virtq *vq, const struct vnetr
 /* Adds receive buffers, one slot each, in order; returns how many had room (0 when broken). */
 unsigned vnetrx_virtq_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n);
 
-/* Makes everything added visible to the device. */
+/* Makes everything added visible to the device; so do kick_needed, reap and enable_delayed. */
 void vnetrx_virtq_publish(struct vnetrx_virtq *vq);
 
 /* Publishes, and says whether the device wants a doorbell for what was published since the last call; always true when

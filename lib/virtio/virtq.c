@@ -26,7 +26,7 @@ uint32_t vnetrx_virtq_free_slots(const struct vnetrx_virtq *vq)
 
 uint32_t vnetrx_virtq_slots_needed(const struct vnetrx_virtq *vq, unsigned segs)
 {
-	return (vq->flags & VNETRX_VIRTQ_INDIRECT) != 0u && segs > 1u ? 1u : segs;
+	return vnrx_virtq_needed(vq, segs);
 }
 
 uint32_t vnetrx_virtq_outstanding(const struct vnetrx_virtq *vq)
@@ -48,7 +48,7 @@ int vnetrx_virtq_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg
 		return VNETRX_ERR_INVALID;
 	if (is_broken(vq))
 		return VNETRX_ERR_BAD;
-	if (vnetrx_virtq_slots_needed(vq, out + in) > vq->free_num)
+	if (vnrx_virtq_needed(vq, out + in) > vq->free_num)
 		return VNETRX_ERR_BUSY;
 	if (is_packed(vq))
 		vnrx_packed_add(vq, segs, out, in, id);
@@ -188,10 +188,14 @@ bool vnetrx_virtq_poll(const struct vnetrx_virtq *vq, uint32_t point)
 
 bool vnetrx_virtq_enable_delayed(struct vnetrx_virtq *vq)
 {
+	uint32_t lent = is_packed(vq) ? vq->size - vq->free_num : vq->out; /* in descriptors, or in entries */
 	uint32_t ahead = 0;
 
-	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u) /* entries, or in a packed ring descriptors */
-		ahead = vnrx_virtq_share(vq, is_packed(vq) ? vq->size - vq->free_num : vq->out);
+	vnetrx_virtq_publish(vq); /* what the device does not see, it cannot use: it must not count */
+	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u && lent != 0u)
+		ahead = vnrx_virtq_share(vq, lent);
+	if (ahead != 0u && ahead == lent) /* all of them: the last one's is the event */
+		ahead--;
 	arm(vq, ahead);
 	arm_barrier(vq);
 	if (is_packed(vq) || is_broken(vq))

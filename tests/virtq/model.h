@@ -75,8 +75,10 @@ struct vqm {
 	uint64_t  add_pos;        /* end of what was added                   */
 	uint64_t  avail_pos;      /* end of what was published               */
 	uint64_t  kick_pos;       /* the same at the last doorbell           */
+	uint64_t  look_pos;       /* the same when the driver last asked     */
 	uint64_t  take_pos;       /* end of what the device took             */
 	uint64_t  event_pos;      /* the device asked for a doorbell there   */
+	bool      dev_event;      /* ... and not at every chain              */
 	bool      dev_asleep;
 	bool      dev_wants;      /* doorbells at all                        */
 	uint32_t  dev_for;        /* it sleeps until so much is there        */
@@ -118,6 +120,9 @@ struct vqm_chain *vqm_unlend(struct vqm *m, uint32_t id);
 
 /* One random operation of either side, and its checks. */
 void vqm_step(struct vqm *m);
+
+/* One chain around while both sides sleep: the doorbell and the interrupt must come. */
+void vqm_single(struct vqm *m, unsigned segs);
 
 /* Goes on, ring full after ring full, until the used position is at least `pos`. */
 void vqm_forward(struct vqm *m, uint64_t pos);
