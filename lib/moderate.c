@@ -7,21 +7,31 @@
 
 #include "compiler.h"
 
-#define TIME_SHIFT   10u                /* 1024 ns                                                       */
-#define TIME_MAX     ((1u << 28) - 1u)  /* 275 s; a longer measurement counts as that                    */
-#define TENTH        10u                /* a difference must be more than that part                      */
+#define TIME_SHIFT   10u               /* 1024 ns                                                       */
+#define TIME_MAX     ((1u << 28) - 1u) /* 275 s; a longer measurement counts as that                    */
+#define TENTH        10u               /* a difference must be more than that part                      */
 #define EVENTS_MAX   65536u
-#define FAILURES_MAX 6u                 /* a measurement is prolonged to 64 times its length at most     */
+#define FAILURES_MAX 6u /* a measurement is prolonged to 64 times its length at most     */
 
 _Static_assert(TIME_MAX <= UINT64_MAX / UINT32_MAX / TENTH, "no product overflows");
 
-const struct vnetrx_moderate_profile vnetrx_moderate_rx[VNETRX_MODERATE_DEFAULTS] = {
-	{ 1, 256 }, { 8, 256 }, { 64, 256 }, { 128, 256 }, { 256, 256 },
-};
+const struct vnetrx_moderate_profile *vnetrx_moderate_rx_profiles(void)
+{
+	static const struct vnetrx_moderate_profile profiles[VNETRX_MODERATE_DEFAULTS] = {
+		{ 1, 256 }, { 8, 256 }, { 64, 256 }, { 128, 256 }, { 256, 256 },
+	};
 
-const struct vnetrx_moderate_profile vnetrx_moderate_tx[VNETRX_MODERATE_DEFAULTS] = {
-	{ 1, 128 }, { 8, 128 }, { 32, 128 }, { 64, 128 }, { 128, 128 },
-};
+	return profiles;
+}
+
+const struct vnetrx_moderate_profile *vnetrx_moderate_tx_profiles(void)
+{
+	static const struct vnetrx_moderate_profile profiles[VNETRX_MODERATE_DEFAULTS] = {
+		{ 1, 128 }, { 8, 128 }, { 32, 128 }, { 64, 128 }, { 128, 128 },
+	};
+
+	return profiles;
+}
 
 /* ---- measurements ---- */
 
@@ -157,9 +167,13 @@ static bool config_ok(const struct vnetrx_moderate_config *cfg, const struct vne
 
 int vnetrx_moderate_init(struct vnetrx_moderate *m, const struct vnetrx_moderate_config *cfg)
 {
-	const struct vnetrx_moderate_profile *profiles = cfg->profiles != NULL ? cfg->profiles : vnetrx_moderate_rx;
-	uint32_t num = cfg->profiles != NULL ? cfg->profiles_num : VNETRX_MODERATE_DEFAULTS;
+	const struct vnetrx_moderate_profile *profiles = cfg->profiles;
+	uint32_t num = cfg->profiles_num;
 
+	if (profiles == NULL) {
+		profiles = vnetrx_moderate_rx_profiles();
+		num = VNETRX_MODERATE_DEFAULTS;
+	}
 	if (!config_ok(cfg, profiles, num))
 		return VNETRX_ERR_INVALID;
 	memset(m, 0, sizeof(*m));

@@ -519,9 +519,10 @@ static void mergeable_buffers_may_be_short(void **state)
 
 static void buffers_too_short_for_what_is_needed_name_mergeable_buffers(void **state)
 {
+	struct vnetrx_virtio_wants wants = WANTS(.want = everything, .need = SET(N(GUEST_TSO6)), .buf_len_max = 4096);
+
 	(void)state;
-	refused(SET(F(VERSION_1), GUEST_TSO),
-	        WANTS(.want = everything, .need = SET(N(GUEST_TSO6)), .buf_len_max = 4096), N(MRG_RXBUF), N(GUEST_TSO6));
+	refused(SET(F(VERSION_1), GUEST_TSO), wants, N(MRG_RXBUF), N(GUEST_TSO6));
 	refused(SET(F(VERSION_1)), WANTS(.mtu = 9000, .buf_len_max = 4096), N(MRG_RXBUF), N(MRG_RXBUF));
 }
 

@@ -35,15 +35,14 @@ struct vnetrx_moderate_profile {
 	uint32_t packets;
 };
 
-/* The profiles of Linux for timers that start at the first packet, as those of virtio do. */
+/* The profiles of Linux for timers that start at the first packet, as those of virtio do: 1, 8, 64, 128 and 256 us with
+ * 256 packets for receiving; 1, 8, 32, 64 and 128 us with 128 packets for sending. */
 #define VNETRX_MODERATE_DEFAULTS 5u
-extern const struct vnetrx_moderate_profile vnetrx_moderate_rx[VNETRX_MODERATE_DEFAULTS];
-extern const struct vnetrx_moderate_profile vnetrx_moderate_tx[VNETRX_MODERATE_DEFAULTS];
 
 /* Zero = default. */
 struct vnetrx_moderate_config {
 	const struct vnetrx_moderate_profile *profiles; /* from the quickest to the laziest; copied; default:
-	                                                   vnetrx_moderate_rx                                      */
+	                                                   vnetrx_moderate_rx_profiles()                           */
 	uint32_t profiles_num; /* 1..VNETRX_MODERATE_PROFILES_MAX; ignored with the default profiles               */
 	uint32_t first;        /* index of the profile to begin with; default 0                                    */
 	uint32_t events_min;   /* interrupts that a measurement lasts at least, 1..65536; default 64               */
@@ -102,6 +101,12 @@ struct vnetrx_moderate {
 	uint8_t  in_force; /* index of the profile that the device has; profiles_num = not known */
 	uint8_t  failures; /* applications in a row that failed, at most 6                  */
 };
+
+/* VNETRX_MODERATE_DEFAULTS profiles for receiving. */
+const struct vnetrx_moderate_profile *vnetrx_moderate_rx_profiles(void);
+
+/* VNETRX_MODERATE_DEFAULTS profiles for sending. */
+const struct vnetrx_moderate_profile *vnetrx_moderate_tx_profiles(void);
 
 /* Sets up; the profile `first` will be asked for by the first call of sample. VNETRX_ERR_INVALID for what is out of
  * range, or for profiles whose usecs fall. */

@@ -9,19 +9,19 @@
 #define N(name) VNETRX_NET_F_##name
 
 /* 5.1.6.5: classes and commands. */
-#define CLASS_RX            0u
-#define CLASS_ANNOUNCE      3u
-#define ANNOUNCE_ACK        0u
-#define CLASS_MQ            4u
-#define MQ_PAIRS_SET        0u
-#define MQ_HASH_CONFIG      2u
-#define CLASS_OFFLOADS      5u
-#define OFFLOADS_SET        0u
-#define CLASS_COAL          6u
-#define COAL_TX_SET         0u
-#define COAL_RX_SET         1u
-#define COAL_VQ_SET         2u
-#define COAL_VQ_GET         3u
+#define CLASS_RX       0u
+#define CLASS_ANNOUNCE 3u
+#define ANNOUNCE_ACK   0u
+#define CLASS_MQ       4u
+#define MQ_PAIRS_SET   0u
+#define MQ_HASH_CONFIG 2u
+#define CLASS_OFFLOADS 5u
+#define OFFLOADS_SET   0u
+#define CLASS_COAL     6u
+#define COAL_TX_SET    0u
+#define COAL_RX_SET    1u
+#define COAL_VQ_SET    2u
+#define COAL_VQ_GET    3u
 
 #define ACK_OK    0u
 #define ACK_ERR   1u

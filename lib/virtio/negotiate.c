@@ -9,13 +9,13 @@
 
 #include "virtio_hdr.h"
 
-#define ETH_VLAN_HDR 18u    /* Ethernet header with one tag                      */
+#define ETH_VLAN_HDR 18u /* Ethernet header with one tag                      */
 #define MTU_DEFAULT  1500u
 #define MTU_MIN      68u    /* of a device, 5.1.4.1                              */
 #define MERGED_MAX   65589u /* 14 + 40 + 65535, 5.1.6.3                          */
 #define PAIRS_MAX    0x8000u
-#define LEGACY_BITS  32u    /* the interface before 1.0 has no more              */
-#define CHAIN_MAX    8u     /* longer than any chain of requirements             */
+#define LEGACY_BITS  32u /* the interface before 1.0 has no more              */
+#define CHAIN_MAX    8u  /* longer than any chain of requirements             */
 
 #define N(name) VNETRX_NET_F_##name
 
