@@ -158,7 +158,7 @@ static int ring_start(struct vhost_user *vu, const struct vhost_ring *ring)
 	uint32_t base = vu->plan.packed ? PACKED_BASE : 0u;
 	int err;
 
-	vnetrx_virtq_areas(ring->vq, &areas);
+	vnetrx_virtq_read_areas(ring->vq, &areas);
 	msg.addr = (struct vhost_addr){
 		.index = ring->index,
 		.desc = (uintptr_t)region_at(region, areas.desc),
