@@ -323,7 +323,7 @@ live_rates()
 
 rate()
 {
-	awk -v n="$(value "$1" "$2")" -v s="$(value "$1" seconds)" 'BEGIN { printf "%.3f Mpps\n", s > 0 ? n / s / 1e6 : 0 }'
+	awk -v n="$(value "$1" "$2")" -v s="$(value "$1" seconds)" 'BEGIN { printf "%.3f Mpps\n", (s > 0 ? n / s / 1e6 : 0) }'
 }
 
 # The sink: how it ends.

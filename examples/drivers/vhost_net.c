@@ -204,7 +204,7 @@ int vhost_net_new(struct vhost_net *net, const struct vhost_net_config *cfg)
 	return 0;
 }
 
-int vhost_net_connect(struct vhost_net *net)
+int vhost_net_connect(struct vhost_net *net, vnetrx_ns now)
 {
 	int err = vhost_user_open(&net->vu);
 
@@ -214,7 +214,7 @@ int vhost_net_connect(struct vhost_net *net)
 	if (err == 0)
 		err = vhost_user_start(&net->vu);
 	if (err != 0) {
-		vhost_net_disconnect(net);
+		vhost_net_disconnect(net, now);
 		return err;
 	}
 	net->connects++;
@@ -231,29 +231,37 @@ bool vhost_net_up(const struct vhost_net *net)
 	return vhost_user_up(&net->vu);
 }
 
-void vhost_net_disconnect(struct vhost_net *net)
+/* With the device stopped. */
+static void take_back(struct vhost_net_pair *pair, vnetrx_ns now)
+{
+	if (pair->rxq != NULL) {
+		(void)vnetrx_rxq_poll(pair->rxq, pair->dev.bufs_max, now);
+		(void)vnetrx_rxq_reclaim(pair->rxq);
+		vnetrx_rxq_flush(pair->rxq);
+	}
+	if (pair->txq != NULL) {
+		(void)vnetrx_txq_poll(pair->txq, UINT32_MAX);
+		(void)vnetrx_txq_reset(pair->txq);
+	}
+}
+
+void vhost_net_disconnect(struct vhost_net *net, vnetrx_ns now)
 {
 	unsigned i;
 
 	if (net->region == NULL)
 		return;
 	vhost_user_stop(&net->vu);
-	for (i = 0u; i < net->npairs; i++) {
-		if (net->pairs[i].rxq != NULL)
-			(void)vnetrx_rxq_reclaim(net->pairs[i].rxq);
-		if (net->pairs[i].txq != NULL)
-			(void)vnetrx_txq_reset(net->pairs[i].txq);
-	}
+	for (i = 0u; i < net->npairs; i++)
+		take_back(&net->pairs[i], now);
 }
 
 static bool pair_delete(struct vhost_net *net, struct vhost_net_pair *pair)
 {
 	bool clean = true;
 
-	if (pair->rxq != NULL) {
-		vnetrx_rxq_flush(pair->rxq);
+	if (pair->rxq != NULL)
 		clean = vnetrx_rxq_fini(pair->rxq) == VNETRX_OK;
-	}
 	free(pair->rx_mem);
 	free(pair->tx_mem);
 	if (pair->hdrs != NULL)
@@ -261,14 +269,14 @@ static bool pair_delete(struct vhost_net *net, struct vhost_net_pair *pair)
 	return clean;
 }
 
-bool vhost_net_delete(struct vhost_net *net)
+bool vhost_net_delete(struct vhost_net *net, vnetrx_ns now)
 {
 	bool clean = true;
 	unsigned i;
 
 	if (net->region == NULL)
 		return true;
-	vhost_net_disconnect(net);
+	vhost_net_disconnect(net, now);
 	for (i = 0u; i < net->npairs; i++)
 		clean = pair_delete(net, &net->pairs[i]) && clean;
 	vhost_user_delete(&net->vu);

@@ -71,15 +71,16 @@ struct vnetrx_virtio_wants vhost_net_wants(unsigned kinds, uint16_t mtu);
 int vhost_net_new(struct vhost_net *net, const struct vhost_net_config *cfg);
 
 /* One try; -EAGAIN: nobody is there yet. On success all rings are full and running. */
-int vhost_net_connect(struct vhost_net *net);
+int vhost_net_connect(struct vhost_net *net, vnetrx_ns now);
 
 /* Is the back end still there, and no ring broken? */
 bool vhost_net_up(const struct vhost_net *net);
 
-/* Ends the connection: all buffers come back, packets on their way out by `sent` with VNETRX_TX_LOST. */
-void vhost_net_disconnect(struct vhost_net *net);
+/* Ends the connection: what the back end had done by then is received, and counts as sent; then all buffers come back,
+ * packets on their way out by `sent` with VNETRX_TX_LOST. */
+void vhost_net_disconnect(struct vhost_net *net, vnetrx_ns now);
 
-/* Gives all memory back. false: something was not given back before, which is a leak. */
-bool vhost_net_delete(struct vhost_net *net);
+/* Disconnects, and gives all memory back. false: something was not given back before, which is a leak. */
+bool vhost_net_delete(struct vhost_net *net, vnetrx_ns now);
 
 #endif

@@ -77,7 +77,7 @@ static void watch_rings(const struct sink *s, bool on)
 
 static void try_connect(struct sink *s)
 {
-	int err = vhost_net_connect(&s->net);
+	int err = vhost_net_connect(&s->net, s->now);
 
 	s->next_try = s->now + RETRY_NS;
 	if (err == 0) {
@@ -94,7 +94,7 @@ static void look_at_connection(struct sink *s)
 {
 	if (s->up && !vhost_net_up(&s->net)) {
 		watch_rings(s, false);
-		vhost_net_disconnect(&s->net);
+		vhost_net_disconnect(&s->net, s->now);
 		s->up = false;
 		s->lost = s->opts.once;
 		s->next_try = s->now;
@@ -290,13 +290,13 @@ int main(int argc, char **argv)
 	s.code = set_up(&s);
 	if (s.code == 0)
 		run(&s);
-	vhost_net_disconnect(&s.net);
 	s.now = clock_now();
+	vhost_net_disconnect(&s.net, s.now);
 	sink_sums_read(&sums, &s.net, s.now);
 	sink_report_end(&s.first, &sums, s.opts.json);
 	if (s.code == 0 && sums.stats.merge.pkts < s.opts.count)
 		s.code = EXIT_LIMIT;
-	if (!vhost_net_delete(&s.net)) {
+	if (!vhost_net_delete(&s.net, s.now)) {
 		fprintf(stderr, "vnetrx-vhost-sink: a buffer was lost\n");
 		s.code = EXIT_LEAK;
 	}

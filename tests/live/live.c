@@ -204,7 +204,7 @@ bool live_connect(struct live *l, unsigned seconds)
 	vnetrx_ns end = live_now() + (vnetrx_ns)seconds * SECOND;
 	int err;
 
-	while ((err = vhost_net_connect(&l->net)) != 0) {
+	while ((err = vhost_net_connect(&l->net, live_now())) != 0) {
 		if ((err != -EAGAIN && err != -EPIPE) || live_now() > end) {
 			fprintf(stderr, "live: %s\n", vhost_user_strerror(err));
 			return false;
@@ -223,7 +223,7 @@ void live_disconnect(struct live *l)
 	unsigned i;
 
 	watch_all(l, EPOLL_CTL_DEL);
-	vhost_net_disconnect(&l->net);
+	vhost_net_disconnect(&l->net, live_now());
 	for (i = 0u; i < l->net.npairs; i++) {
 		struct live_pair *pair = &l->pairs[i];
 
@@ -312,7 +312,7 @@ static bool live_new(struct live *l)
 
 static bool live_delete(struct live *l)
 {
-	bool clean = vhost_net_delete(&l->net);
+	bool clean = vhost_net_delete(&l->net, live_now());
 	unsigned i;
 
 	for (i = 0u; i < VHOST_PAIRS_MAX; i++) {
