@@ -84,13 +84,13 @@ static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vn
 
 /* ---- one more segment ---- */
 
-/* IPv4 id and header checksum of a segment whose other header words are equal. Sums that differ by 0xffff are the same
- * ones-complement number. */
+/* IPv4 id and header checksum of a segment whose other header words are equal. Whether their sum is folded differs
+ * from flow to flow, so that nothing may branch on it. */
 static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *l3)
 {
-	uint32_t over = (uint32_t)vnrx_load16(l3 + VNRX_IPV4_ID) + vnrx_load16(l3 + VNRX_IPV4_CSUM) - held->csum;
+	uint16_t sum = vnrx_sum_add(vnrx_load16(l3 + VNRX_IPV4_ID), vnrx_load16(l3 + VNRX_IPV4_CSUM));
 
-	return vnrx_id_fits(held, l3) && (VNRX_LIKELY(over == 0u) || over == 0xffffu);
+	return vnrx_id_fits(held, l3) && sum == held->csum;
 }
 
 /* And the outer headers? A UDP tunnel with a checksum of its own takes the general way. */
