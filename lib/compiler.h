@@ -26,6 +26,7 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_KEEP()      __asm__ volatile("") /* an effect: GCC drops calls of functions that only prefetch */
 #define VNRX_COLD        __attribute__((cold, noinline))
 #define VNRX_INLINE      inline __attribute__((always_inline))
+#define VNRX_NOINLINE    __attribute__((noinline)) /* a loop whose values stay in registers */
 #else
 #define VNRX_LIKELY(x)   (x)
 #define VNRX_UNLIKELY(x) (x)
@@ -34,11 +35,12 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_KEEP()      ((void)0)
 #define VNRX_COLD
 #define VNRX_INLINE      inline
+#define VNRX_NOINLINE
 #endif
 
 #define VNRX_CACHE_LINE 64u
 
-/* Index (0..7) of the lowest byte of x whose top bit is set; all other bits of x are 0, and x is not 0. */
+/* Index (0..7) of the lowest byte of x whose top bit is set; x has no other bits than top bits, and is not 0. */
 static VNRX_INLINE unsigned vnrx_low_byte(uint64_t x)
 {
 #if defined(VNRX_GNU) && (defined(__x86_64__) || defined(__aarch64__))

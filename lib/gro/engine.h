@@ -114,9 +114,12 @@ enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_s
 
 /* ---- gro_last.c ---- */
 
-/* Joins a packet that continues a held one of the guessed shape and closes it (PSH, FIN, shorter than the first), if
- * all else about it is plain. */
-bool vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, struct vnetrx_pktq *q);
+/* Joins a plain packet that continues a held one of the lane's shape and closes it (PSH, FIN, shorter than the first), if
+ * all else about it is as the lane says. place: where its hash points. */
+struct vnrx_lane;
+struct vnrx_place;
+bool vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct vnrx_place *place,
+                    const struct vnrx_lane *lane, struct vnetrx_pktq *q);
 
 /* ---- finish.c ---- */
 
