@@ -156,9 +156,6 @@ static inline void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
 	}
 }
 
-/* First join of a tick: false when the packet has been held for too long to take more. */
-bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now);
-
 /* ---- gro_out.c ---- */
 
 /* A held packet leaves. */

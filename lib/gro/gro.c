@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "prefetch.h"
 #include "record.h"
+#include "touch.h"
 
 #include "../check.h"
 #include "../mem.h"

@@ -158,7 +158,7 @@ static VNRX_INLINE unsigned places_of(const struct vnrx_flows *t, struct vnetrx_
 {
 	unsigned i;
 
-	for (i = 0; i < n && vnrx_plain(pkts[i], lane); i++)
+	for (i = 0; i < n && VNRX_LIKELY(vnrx_plain(pkts[i], lane)); i++)
 		place[i] = vnrx_place_of(t, pkts[i]->data, lane);
 	return i;
 }

@@ -5,6 +5,7 @@
 
 #include "lane.h"
 #include "record.h"
+#include "touch.h"
 
 /* ---- the header of which everything is known at compile time ---- */
 
