@@ -9,10 +9,13 @@
 #include "dissect.h"
 #include "flow.h"
 
-/* A shape is where everything lies in a header. The first six are fixed: IPv4 and IPv6 with 0..2 VLAN tags and TCP; the
- * others are taken by what comes. */
+/* A shape is where everything lies in a header. The first eight are fixed: IPv4 and IPv6 with 0..2 VLAN tags and TCP, UDP
+ * over IPv4, and TCP over IPv4 in VXLAN over IPv4 (or what has the same lengths); the others are taken by what comes. */
 #define VNRX_SHAPES       16u
-#define VNRX_SHAPES_FIXED 6u
+#define VNRX_SHAPES_TCP   6u
+#define VNRX_SHAPE_UDP4   6u
+#define VNRX_SHAPE_VXLAN  7u
+#define VNRX_SHAPES_FIXED 8u
 #define VNRX_SHAPE_NONE   0xffu
 #define VNRX_SHAPE_UDP    0xfeu /* no shape: plain UDP over IPv4 or IPv6 that only passes */
 

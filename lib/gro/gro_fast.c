@@ -12,79 +12,11 @@
  */
 #include "engine.h"
 #include "join.h"
+#include "open.h"
 #include "prefetch.h"
 
 /* So many packets are looked up at once. */
 #define BLOCK VNRX_STEP
-
-/* ---- a flow that is not in the table ---- */
-
-/* EtherTypes, IP version, protocol, lengths: is the frame of the shape that was guessed, and a plain data segment (ACK
- * and nothing else) without padding? Returns its header length, or 0. */
-static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct vnrx_lane *lane)
-{
-	const uint8_t *l3 = data + lane->l3;
-	uint32_t hdr_len = lane->l4 + data[lane->l4 + VNRX_TCP_DOFF] / 16u * 4u;
-
-	for (uint32_t off = VNRX_ETH_TYPE; off < lane->l3 - 2u; off += VNRX_VLAN_HDR) {
-		if (vnrx_be16(data + off) != VNRX_TYPE_8021Q && vnrx_be16(data + off) != VNRX_TYPE_8021AD)
-			return 0;
-	}
-	if (!vnrx_lane_v6(lane)) {
-		if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV4 || l3[0] != 0x45u || l3[VNRX_IPV4_PROTO] != VNRX_PROTO_TCP ||
-		    vnrx_be16(l3 + VNRX_IPV4_LEN) != len - lane->l3 ||
-		    (vnrx_be16(l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u || vnrx_sum_ipv4(l3) != 0xffffu)
-			return 0;
-	} else if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV6 || l3[0] / 16u != 6u || l3[VNRX_IPV6_NEXT] != VNRX_PROTO_TCP ||
-	           vnrx_be16(l3 + VNRX_IPV6_LEN) != len - lane->l4) {
-		return 0;
-	}
-	if (data[lane->l4 + VNRX_TCP_FLAGS] != VNRX_TCP_ACKF || hdr_len < lane->l4 + VNRX_TCP_HDR || hdr_len >= len)
-		return 0;
-	return hdr_len;
-}
-
-/* Does the engine hold such a packet? */
-static VNRX_INLINE bool wanted(const struct vnetrx_gro *gro, uint32_t len, uint32_t l3, uint32_t payload)
-{
-	return gro->flows.held < gro->flows.held_max && len <= VNRX_FRAME_MAX && len - l3 <= gro->bytes_max &&
-	       payload >= gro->payload_min && (gro->protos & VNETRX_GRO_TCP) != 0u;
-}
-
-/* Holds a packet whose flow is not in the table, where a place is free. */
-static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
-                                               const struct vnrx_place *p, const struct vnrx_lane *lane)
-{
-	struct vnrx_flows *t = &gro->flows;
-	uint64_t free_ways = ~t->tags[p->set] & VNRX_TAG_TOPS;
-	uint32_t len = pkt->frag_len;
-	uint32_t hdr_len = plain_segment(pkt->data, len, lane);
-	struct vnrx_hash hash = { p->hash, 0, VNRX_FLOW_NONE };
-	uint32_t payload = len - hdr_len;
-	struct vnrx_seg seg = { .pkt = pkt, .hdr = pkt->data, .payload = payload, .unit = payload, .count = 1 };
-	struct vnrx_flow *f;
-	uint32_t slot;
-
-	if (hdr_len == 0u || free_ways == 0u || !wanted(gro, len, lane->l3, payload))
-		return NULL;
-	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways);
-	f = &t->flow[slot];
-	seg.d.ip.l3 = lane->l3;
-	seg.d.ip.version = vnrx_lane_v6(lane) ? 6u : 4u;
-	seg.d.l4 = lane->l4;
-	seg.d.payload = hdr_len;
-	seg.d.proto = VNRX_PROTO_TCP;
-	f->hdr = pkt->data;
-	f->scratch = VNRX_SCRATCH_NONE;
-	f->shape = (uint8_t)lane->index;
-	gro->shape[lane->index].refs++;
-	vnrx_record_layers(gro, slot, &seg);
-	vnrx_record_tcp(gro, f, &seg);
-	hash.pair = vnrx_hash_pair(t, vnrx_addrs_of(t, pkt->data, lane));
-	gro->stats.held_new++;
-	vnrx_flows_add(t, slot, &hash, gro->clock, vnrx_first_list(gro, slot, hash.flow, gro->clock));
-	return f;
-}
 
 /* ---- one more segment ---- */
 
@@ -149,6 +81,8 @@ struct batch {
 	struct vnetrx_pkt *const  *pkts;
 	unsigned                   n;
 	struct vnetrx_pktq        *q;
+	uint32_t                   usual; /* length of the header that the loop of one flow takes */
+	struct vnrx_lane           lane;
 };
 
 /* Looks up the packets from pkts on, up to the first of n that is not plain; returns their number. All at once: what
@@ -171,7 +105,7 @@ static VNRX_INLINE struct vnrx_flow *take(struct vnetrx_gro *gro, struct vnetrx_
 	struct vnrx_flow *f = &gro->flows.flow[place->set * VNRX_WAYS];
 
 	if (VNRX_UNLIKELY(match == 0u))
-		return lane->opens ? open_flow(gro, pkt, place, lane) : NULL;
+		return lane->opens ? vnrx_open_flow(gro, pkt, place, lane) : NULL;
 	f += vnrx_low_byte(match); /* the first whose tag fits; the compares that follow prove or refute it */
 	if (f->shape != lane->index)
 		return NULL; /* its headers may end before where the key lies: not read */
@@ -287,55 +221,31 @@ static VNRX_INLINE unsigned run_same(const struct batch *b, unsigned i, struct v
 	return i;
 }
 
-static VNRX_NOINLINE unsigned mixed_ipv4(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same,
-                                         const struct vnrx_lane *lane)
-{
-	(void)lane;
-	return run_mixed(b, i, ahead, same, &vnrx_lane_ipv4);
-}
-
-static VNRX_NOINLINE unsigned same_ipv4(const struct batch *b, unsigned i, struct vnrx_flow *f,
-                                        const struct vnrx_lane *lane)
-{
-	(void)lane;
-	return run_same(b, i, f, &vnrx_lane_ipv4);
-}
-
-static VNRX_NOINLINE unsigned mixed_ipv6(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same,
-                                         const struct vnrx_lane *lane)
-{
-	(void)lane;
-	return run_mixed(b, i, ahead, same, &vnrx_lane_ipv6);
-}
-
-static VNRX_NOINLINE unsigned same_ipv6(const struct batch *b, unsigned i, struct vnrx_flow *f,
-                                        const struct vnrx_lane *lane)
-{
-	(void)lane;
-	return run_same(b, i, f, &vnrx_lane_ipv6);
-}
-
-/* Any other shape. */
-static VNRX_NOINLINE unsigned mixed_any(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same,
-                                        const struct vnrx_lane *lane)
-{
-	return run_mixed(b, i, ahead, same, lane);
-}
-
-static VNRX_NOINLINE unsigned same_any(const struct batch *b, unsigned i, struct vnrx_flow *f,
-                                       const struct vnrx_lane *lane)
-{
-	return run_same(b, i, f, lane);
-}
+/* Each kind of loop is a function of its own, so that its values stay in registers. */
+#define LOOPS(name, lane) \
+	static VNRX_NOINLINE unsigned mixed_##name(const struct batch *b, unsigned i, unsigned ahead, \
+	                                           struct vnrx_flow **same) \
+	{ \
+		return run_mixed(b, i, ahead, same, lane); \
+	} \
+	static VNRX_NOINLINE unsigned same_##name(const struct batch *b, unsigned i, struct vnrx_flow *f) \
+	{ \
+		return run_same(b, i, f, lane); \
+	} \
+	static const struct loops name = { mixed_##name, same_##name }
 
 struct loops {
-	unsigned (*mixed)(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same,
-	                  const struct vnrx_lane *lane);
-	unsigned (*same)(const struct batch *b, unsigned i, struct vnrx_flow *f, const struct vnrx_lane *lane);
-	uint32_t hdr_len; /* that `same` takes; 0 = any */
+	unsigned (*mixed)(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same);
+	unsigned (*same)(const struct batch *b, unsigned i, struct vnrx_flow *f);
 };
 
-static unsigned run(const struct batch *b, unsigned i, const struct vnrx_lane *lane, const struct loops *loops)
+LOOPS(ipv4, &vnrx_lane_ipv4);
+LOOPS(ipv6, &vnrx_lane_ipv6);
+LOOPS(udp4, &vnrx_lane_udp4);
+LOOPS(vxlan, &vnrx_lane_vxlan);
+LOOPS(any, &b->lane);
+
+static unsigned run(const struct batch *b, unsigned i, const struct loops *loops)
 {
 	uint64_t held = b->gro->stats.held_new;
 	unsigned first = i, from;
@@ -343,14 +253,11 @@ static unsigned run(const struct batch *b, unsigned i, const struct vnrx_lane *l
 	struct vnrx_flow *f;
 
 	do {
-		i = loops->mixed(b, i, ahead, &f, lane);
+		i = loops->mixed(b, i, ahead, &f);
 		if (f == NULL)
 			break;
 		from = i;
-		if (loops->hdr_len != 0u && f->hdr_len != loops->hdr_len)
-			i = same_any(b, i, f, lane);
-		else
-			i = loops->same(b, i, f, lane);
+		i = f->hdr_len == b->usual ? loops->same(b, i, f) : same_any(b, i, f);
 		ahead = i - from > 1u ? 2u : BLOCK;
 	} while (i < b->n);
 	b->gro->stats.joined += i - first - (b->gro->stats.held_new - held);
@@ -360,14 +267,15 @@ static unsigned run(const struct batch *b, unsigned i, const struct vnrx_lane *l
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q)
 {
-	static const struct loops ipv4 = { mixed_ipv4, same_ipv4, 66 };
-	static const struct loops ipv6 = { mixed_ipv6, same_ipv6, 86 };
-	static const struct loops any = { mixed_any, same_any, 0 };
-	const struct batch b = { gro, pkts, n, q };
-	struct vnrx_lane lane;
+	static const struct loops *const known[VNRX_SHAPES_FIXED] = {
+		[0] = &ipv4, [3] = &ipv6, [VNRX_SHAPE_UDP4] = &udp4, [VNRX_SHAPE_VXLAN] = &vxlan,
+	};
+	struct batch b = { .gro = gro, .pkts = pkts, .n = n, .q = q };
+	const struct loops *loops = shape < VNRX_SHAPES_FIXED ? known[shape] : NULL;
 
 	if (shape == VNRX_SHAPE_UDP)
 		return vnrx_udp_run(gro, pkts, i, n, q);
-	lane = vnrx_lane_of(gro, shape);
-	return run(&b, i, &lane, shape == 0u ? &ipv4 : shape == 3u ? &ipv6 : &any);
+	b.lane = vnrx_lane_of(gro, shape);
+	b.usual = vnrx_usual_hdr_len(&b.lane);
+	return run(&b, i, loops != NULL ? loops : &any);
 }

@@ -9,10 +9,10 @@
 
 /* ---- the header of which everything is known at compile time ---- */
 
-/* Its length: TCP with timestamps, as most segments have it. */
+/* Its length: TCP has timestamps, as most segments do. */
 static VNRX_INLINE uint32_t vnrx_usual_hdr_len(const struct vnrx_lane *lane)
 {
-	return lane->hdr_min + VNRX_TCP_TIMESTAMPS;
+	return lane->hdr_min + (vnrx_lane_udp(lane) ? 0u : VNRX_TCP_TIMESTAMPS);
 }
 
 static VNRX_INLINE uint64_t vnrx_differ64(const uint8_t *a, const uint8_t *b, uint32_t off)
@@ -48,12 +48,24 @@ static VNRX_INLINE uint64_t vnrx_differ_tcp(const uint8_t *a, const uint8_t *b, 
 	       vnrx_differ64(a, b, l4 + VNRX_TCP_HDR + VNRX_TCP_TIMESTAMPS - 8u);
 }
 
+/* Outer IPv4, UDP with its checksum, eight bytes of tunnel header, and an inner Ethernet header but for its end. */
+static VNRX_INLINE uint64_t vnrx_differ_outer(const uint8_t *a, const uint8_t *b, const struct vnrx_lane *lane)
+{
+	return vnrx_differ_ip(a, b, lane->outer_l3, false, false) | vnrx_differ64(a, b, lane->outer_l4) |
+	       vnrx_differ64(a, b, lane->outer_l4 + VNRX_UDP_HDR) | vnrx_differ64(a, b, lane->l3 - VNRX_ETH_HDR);
+}
+
 /* Are both of one flow, with nothing different that must be equal? In words whose places are known at compile time; they
- * overlap. */
+ * overlap. last: may it be the last segment, which is not asked of UDP and tunnels. */
 static VNRX_INLINE bool vnrx_same_usual(const uint8_t *a, const uint8_t *b, const struct vnrx_lane *lane, bool last)
 {
-	return (vnrx_differ64(a, b, 0) | vnrx_differ_ip(a, b, lane->l3, vnrx_lane_v6(lane), last) |
-	        vnrx_differ_tcp(a, b, lane->l4, last)) == 0u;
+	uint64_t differs = vnrx_differ64(a, b, 0) | vnrx_differ_ip(a, b, lane->l3, vnrx_lane_v6(lane), last);
+
+	if (vnrx_lane_tunnel(lane))
+		differs |= vnrx_differ_outer(a, b, lane);
+	if (vnrx_lane_udp(lane)) /* ports and length */
+		return (differs | vnrx_differ64(a, b, lane->l4 + VNRX_UDP_CSUM - 8u)) == 0u;
+	return (differs | vnrx_differ_tcp(a, b, lane->l4, last)) == 0u;
 }
 
 /* ---- ids ---- */

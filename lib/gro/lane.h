@@ -16,7 +16,7 @@ struct vnrx_lane {
 	uint32_t outer_l4;
 	unsigned kind;     /* VNRX_KIND_* */
 	unsigned index;
-	bool     known;    /* at compile time: without VLAN tags                         */
+	bool     known;    /* at compile time, with all of the header                    */
 	bool     opens;    /* a flow that is not in the table is opened here             */
 };
 
@@ -55,17 +55,26 @@ static VNRX_INLINE struct vnrx_lane vnrx_lane_of(const struct vnetrx_gro *gro, u
 		.outer_l4 = s->outer_l4,
 		.kind = s->kind,
 		.index = index,
-		.opens = index < VNRX_SHAPES_FIXED,
+		.opens = index < VNRX_SHAPES_TCP,
 	};
 }
 
-/* TCP without VLAN tags, which is worth loops of its own. */
+/* What is worth loops of its own: TCP without VLAN tags, UDP over IPv4, and TCP over IPv4 in VXLAN over IPv4. */
 static const struct vnrx_lane vnrx_lane_ipv4 = {
 	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 54u, .index = 0u, .known = true, .opens = true,
 };
 static const struct vnrx_lane vnrx_lane_ipv6 = {
 	.l3 = 14u, .l4 = 54u, .addrs = 22u, .key_len = 36u, .hdr_min = 74u, .index = 3u, .kind = VNRX_KIND_IPV6,
 	.known = true, .opens = true,
+};
+static const struct vnrx_lane vnrx_lane_udp4 = {
+	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 42u, .index = VNRX_SHAPE_UDP4,
+	.kind = VNRX_KIND_UDP, .known = true, .opens = true,
+};
+static const struct vnrx_lane vnrx_lane_vxlan = {
+	.l3 = 64u, .l4 = 84u, .addrs = 76u, .key_len = 12u, .hdr_min = 104u, .index = VNRX_SHAPE_VXLAN,
+	.outer_l3 = 14u, .outer_l4 = 34u, .kind = VNRX_KIND_TUNNEL | VNRX_KIND_UDP_TUNNEL, .known = true,
+	.opens = true,
 };
 
 /* ---- is the packet of the common kind ---- */
