@@ -81,8 +81,7 @@ struct batch {
 	struct vnetrx_pkt *const  *pkts;
 	unsigned                   n;
 	struct vnetrx_pktq        *q;
-	uint32_t                   usual; /* length of the header that the loop of one flow takes */
-	struct vnrx_lane           lane;
+	const struct vnrx_lane    *lane;
 };
 
 /* Looks up the packets from pkts on, up to the first of n that is not plain; returns their number. All at once: what
@@ -243,9 +242,20 @@ LOOPS(ipv4, &vnrx_lane_ipv4);
 LOOPS(ipv6, &vnrx_lane_ipv6);
 LOOPS(udp4, &vnrx_lane_udp4);
 LOOPS(vxlan, &vnrx_lane_vxlan);
-LOOPS(any, &b->lane);
+LOOPS(any, b->lane);
 
-static unsigned run(const struct batch *b, unsigned i, const struct loops *loops)
+/* A flow whose header is not the usual one. */
+static VNRX_COLD unsigned same_other(const struct batch *b, unsigned i, struct vnrx_flow *f)
+{
+	struct vnrx_lane lane = *b->lane;
+	struct batch other = *b;
+
+	lane.known = false;
+	other.lane = &lane;
+	return same_any(&other, i, f);
+}
+
+static VNRX_INLINE unsigned run(const struct batch *b, unsigned i, const struct loops *loops)
 {
 	uint64_t held = b->gro->stats.held_new;
 	unsigned first = i, from;
@@ -257,7 +267,10 @@ static unsigned run(const struct batch *b, unsigned i, const struct loops *loops
 		if (f == NULL)
 			break;
 		from = i;
-		i = f->hdr_len == b->usual ? loops->same(b, i, f) : same_any(b, i, f);
+		if (b->lane->known && f->hdr_len != vnrx_usual_hdr_len(b->lane))
+			i = same_other(b, i, f);
+		else
+			i = loops->same(b, i, f);
 		ahead = i - from > 1u ? 2u : BLOCK;
 	} while (i < b->n);
 	b->gro->stats.joined += i - first - (b->gro->stats.held_new - held);
@@ -267,15 +280,27 @@ static unsigned run(const struct batch *b, unsigned i, const struct loops *loops
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q)
 {
-	static const struct loops *const known[VNRX_SHAPES_FIXED] = {
-		[0] = &ipv4, [3] = &ipv6, [VNRX_SHAPE_UDP4] = &udp4, [VNRX_SHAPE_VXLAN] = &vxlan,
-	};
 	struct batch b = { .gro = gro, .pkts = pkts, .n = n, .q = q };
-	const struct loops *loops = shape < VNRX_SHAPES_FIXED ? known[shape] : NULL;
+	struct vnrx_lane lane;
 
-	if (shape == VNRX_SHAPE_UDP)
+	switch (shape) {
+	case 0:
+		b.lane = &vnrx_lane_ipv4;
+		return run(&b, i, &ipv4);
+	case 3:
+		b.lane = &vnrx_lane_ipv6;
+		return run(&b, i, &ipv6);
+	case VNRX_SHAPE_UDP4:
+		b.lane = &vnrx_lane_udp4;
+		return run(&b, i, &udp4);
+	case VNRX_SHAPE_VXLAN:
+		b.lane = &vnrx_lane_vxlan;
+		return run(&b, i, &vxlan);
+	case VNRX_SHAPE_UDP:
 		return vnrx_udp_run(gro, pkts, i, n, q);
-	b.lane = vnrx_lane_of(gro, shape);
-	b.usual = vnrx_usual_hdr_len(&b.lane);
-	return run(&b, i, loops != NULL ? loops : &any);
+	default:
+		lane = vnrx_lane_of(gro, shape);
+		b.lane = &lane;
+		return run(&b, i, &any);
+	}
 }
