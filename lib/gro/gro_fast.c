@@ -101,11 +101,12 @@ static VNRX_INLINE struct vnrx_flow *take(struct vnetrx_gro *gro, struct vnetrx_
                                           const struct vnrx_place *place, const struct vnrx_lane *lane)
 {
 	uint64_t match = vnrx_tag_match(gro->flows.tags[place->set], vnrx_hash_tag(place->hash));
-	struct vnrx_flow *f = &gro->flows.flow[place->set * VNRX_WAYS];
+	struct vnrx_flow *f;
 
 	if (VNRX_UNLIKELY(match == 0u))
 		return lane->opens ? vnrx_open_flow(gro, pkt, place, lane) : NULL;
-	f += vnrx_low_byte(match); /* the first whose tag fits; the compares that follow prove or refute it */
+	/* the first whose tag fits; the compares that follow prove or refute it */
+	f = &gro->flows.flow[place->set * VNRX_WAYS + vnrx_low_byte(match)];
 	if (f->shape != lane->index)
 		return NULL; /* its headers may end before where the key lies: not read */
 	if (lane->known && VNRX_UNLIKELY(f->hdr_len != vnrx_usual_hdr_len(lane)))
@@ -121,21 +122,20 @@ static VNRX_INLINE unsigned run_mixed(const struct batch *b, unsigned i, unsigne
 	struct vnrx_place place[BLOCK];
 	struct vnrx_flow *f = NULL, *before = NULL;
 	struct vnetrx_gro *gro = b->gro;
-	struct vnetrx_pkt *const *pkts = b->pkts;
-	unsigned n = b->n;
+	unsigned plain, k;
 
-	while (i < n) {
+	while (i < b->n) {
+		struct vnetrx_pkt *const *pkts = b->pkts + i;
 		unsigned left = BLOCK - i % BLOCK;
-		unsigned plain, k;
 
-		vnrx_prefetch_ahead(pkts, i, n);
-		left = n - i < left ? n - i : left;
+		vnrx_prefetch_ahead(b->pkts, i, b->n);
+		left = b->n - i < left ? b->n - i : left;
 		left = left < ahead ? left : ahead;
-		plain = places_of(&gro->flows, pkts + i, left, place, lane);
+		plain = places_of(&gro->flows, pkts, left, place, lane);
 		for (k = 0; k < plain; k++) {
 			before = f;
-			f = take(gro, pkts[i + k], &place[k], lane);
-			if (VNRX_UNLIKELY(f == NULL) && !vnrx_last_join(gro, pkts[i + k], &place[k], lane, b->q))
+			f = take(gro, pkts[k], &place[k], lane);
+			if (VNRX_UNLIKELY(f == NULL) && !vnrx_last_join(gro, pkts[k], &place[k], lane, b->q))
 				break;
 		}
 		i += k;

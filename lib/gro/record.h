@@ -26,7 +26,7 @@ static VNRX_INLINE struct vnrx_id vnrx_id_open(const struct vnetrx_gro *gro, con
 /* May this id come next? */
 static VNRX_INLINE bool vnrx_id_fits(const struct vnrx_id *id, const uint8_t *l3)
 {
-	return (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->next) <= id->more;
+	return (((uint32_t)vnrx_be16(l3 + VNRX_IPV4_ID) - id->next) & 0xffffu) <= id->more;
 }
 
 /* It came, with count - 1 more behind it. */
