@@ -44,7 +44,7 @@ int   memcmp(const void *a, const void *b, size_t n);
 
 #define VNRX_CACHE_LINE 64u
 
-/* Index (0..7) of the lowest byte of x whose top bit is set; all other bits of x are 0, and x is not 0. */
+/* Index (0..7) of the lowest byte of x whose top bit is set; x has no other bits than top bits, and is not 0. */
 static VNRX_INLINE unsigned vnrx_low_byte(uint64_t x)
 {
 #if defined(VNRX_GNU) && (defined(__x86_64__) || defined(__aarch64__))

@@ -130,6 +130,7 @@ static VNRX_INLINE uint64_t vnrx_load64(const void *p)
 
 /* UDP, RFC 768 */
 #define VNRX_UDP_HDR      8u
+#define VNRX_UDP_DPORT    2u
 #define VNRX_UDP_LEN      4u
 #define VNRX_UDP_CSUM     6u
 

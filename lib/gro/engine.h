@@ -9,10 +9,13 @@
 #include "dissect.h"
 #include "flow.h"
 
-/* A shape is where everything lies in a header. The first six are fixed: IPv4 and IPv6 with 0..2 VLAN tags and TCP; the
- * others are taken by what comes. */
+/* A shape is where everything lies in a header. The first eight are fixed: IPv4 and IPv6 with 0..2 VLAN tags and TCP, UDP
+ * over IPv4, and TCP over IPv4 in VXLAN over IPv4 (or what has the same lengths); the others are taken by what comes. */
 #define VNRX_SHAPES       16u
-#define VNRX_SHAPES_FIXED 6u
+#define VNRX_SHAPES_TCP   6u
+#define VNRX_SHAPE_UDP4   6u
+#define VNRX_SHAPE_VXLAN  7u
+#define VNRX_SHAPES_FIXED 8u
 #define VNRX_SHAPE_NONE   0xffu
 #define VNRX_SHAPE_UDP    0xfeu /* no shape: plain UDP over IPv4 or IPv6 that only passes */
 
@@ -115,9 +118,12 @@ enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_s
 
 /* ---- gro_last.c ---- */
 
-/* Joins a packet that continues a held one of the guessed shape and closes it (PSH, FIN, shorter than the first), if
- * all else about it is plain. */
-bool vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, struct vnetrx_pktq *q);
+/* Joins a plain packet that continues a held one of the lane's shape and closes it (PSH, FIN, shorter than the first), if
+ * all else about it is as the lane says. place: where its hash points. */
+struct vnrx_lane;
+struct vnrx_place;
+bool vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct vnrx_place *place,
+                    const struct vnrx_lane *lane, struct vnetrx_pktq *q);
 
 /* ---- finish.c ---- */
 
@@ -153,9 +159,6 @@ static inline void vnrx_gro_set_clock(struct vnetrx_gro *gro, vnetrx_ns now)
 		gro->tick++;
 	}
 }
-
-/* First join of a tick: false when the packet has been held for too long to take more. */
-bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now);
 
 /* ---- gro_out.c ---- */
 

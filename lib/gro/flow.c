@@ -9,13 +9,11 @@
  * first multiplied by another odd secret and its upper half added to the lower one without carry. That is a bijection,
  * which leaves the bound as it is, and not linear.
  */
-#include "flow.h"
+#include "lists.h"
 
 #include "../mem.h"
 
-/* The unit of each way's byte in a word of tags: a multiplication by it needs no shift by a variable, which would be a
- * library call on small machines. */
-static const uint64_t way_unit[VNRX_WAYS] = {
+const uint64_t vnrx_way_unit[VNRX_WAYS] = {
 	0x0000000000000001u, 0x0000000000000100u, 0x0000000000010000u, 0x0000000001000000u,
 	0x0000000100000000u, 0x0000010000000000u, 0x0001000000000000u, 0x0100000000000000u,
 };
@@ -40,15 +38,6 @@ static void expand_key(struct vnrx_flows *t, const uint64_t key[2])
 		t->mix[i] = (expand(&a) ^ expand(&b)) | 1u;
 }
 
-static void empty_lists(struct vnrx_flows *t)
-{
-	for (uint32_t s = t->sentinel; s < t->sentinel + VNRX_WAITS; s++) {
-		t->links[s].seen_prev = t->links[s].seen_next = s;
-		t->links[s].first_prev = t->links[s].first_next = s;
-	}
-	t->held = 0;
-}
-
 void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_max, const uint64_t key[2])
 {
 	uint32_t sets = vnrx_flows_sets(held_max);
@@ -70,7 +59,7 @@ void vnrx_flows_init(struct vnrx_flows *t, struct vnrx_mem *mem, uint32_t held_m
 	memset(t->links, 0, (slots + (size_t)VNRX_WAITS) * sizeof(struct vnrx_links));
 	for (unsigned by = 0; by < 2u; by++)
 		memset(t->bucket[by], 0xff, held_max * sizeof(uint32_t));
-	empty_lists(t);
+	vnrx_flows_empty(t);
 	expand_key(t, key);
 }
 
@@ -130,7 +119,7 @@ uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const s
 
 	for (; match != 0u; match &= match - 1u) {
 		uint32_t slot = set * VNRX_WAYS + vnrx_low_byte(match & (0u - match));
-		uint64_t unit = way_unit[slot % VNRX_WAYS];
+		uint64_t unit = vnrx_way_unit[slot % VNRX_WAYS];
 
 		if ((t->tags[set] & unit * 0xffu) == unit * vnrx_hash_tag(hash) && same_key(t, slot, hdr, d))
 			return slot;
@@ -155,135 +144,11 @@ uint32_t vnrx_flows_place(const struct vnrx_flows *t, uint32_t hash, bool *taken
 	return oldest;
 }
 
-static void seen_append(struct vnrx_flows *t, uint32_t slot, unsigned wait)
-{
-	uint32_t sentinel = t->sentinel + wait;
-	struct vnrx_links *end = &t->links[sentinel];
-
-	t->links[slot].wait = (uint8_t)wait;
-	t->links[slot].seen_prev = end->seen_prev;
-	t->links[slot].seen_next = sentinel;
-	t->links[end->seen_prev].seen_next = slot;
-	end->seen_prev = slot;
-}
-
-static void seen_remove(struct vnrx_flows *t, const struct vnrx_links *l)
-{
-	t->links[l->seen_prev].seen_next = l->seen_next;
-	t->links[l->seen_next].seen_prev = l->seen_prev;
-}
-
-static uint32_t bucket_ref(const struct vnrx_flows *t, uint32_t bucket)
-{
-	return t->sentinel + VNRX_WAITS + bucket;
-}
-
-static void hook_push(struct vnrx_flows *t, uint32_t slot, unsigned by, uint32_t bucket)
-{
-	struct vnrx_hook *hook = &t->links[slot].hook[by];
-	uint32_t next = t->bucket[by][bucket];
-
-	hook->prev = bucket_ref(t, bucket);
-	hook->next = next;
-	if (next != VNRX_FLOW_NONE)
-		t->links[next].hook[by].prev = slot;
-	t->bucket[by][bucket] = slot;
-}
-
-static void hook_remove(struct vnrx_flows *t, const struct vnrx_links *l, unsigned by)
-{
-	const struct vnrx_hook *hook = &l->hook[by];
-
-	if (hook->prev == VNRX_FLOW_NONE)
-		return;
-	if (hook->prev >= bucket_ref(t, 0))
-		t->bucket[by][hook->prev - bucket_ref(t, 0)] = hook->next;
-	else
-		t->links[hook->prev].hook[by].next = hook->next;
-	if (hook->next != VNRX_FLOW_NONE)
-		t->links[hook->next].hook[by].prev = hook->prev;
-}
-
-/* When all records go: a bucket is emptied by its first. */
-static void hook_forget(struct vnrx_flows *t, const struct vnrx_links *l, unsigned by)
-{
-	uint32_t prev = l->hook[by].prev;
-
-	if (prev != VNRX_FLOW_NONE && prev >= bucket_ref(t, 0))
-		t->bucket[by][prev - bucket_ref(t, 0)] = VNRX_FLOW_NONE;
-}
-
 uint32_t vnrx_flows_tag(const struct vnrx_flows *t, uint32_t slot)
 {
-	uint64_t top = t->tags[slot / VNRX_WAYS] * way_unit[VNRX_WAYS - 1u - slot % VNRX_WAYS];
+	uint64_t top = t->tags[slot / VNRX_WAYS] * vnrx_way_unit[VNRX_WAYS - 1u - slot % VNRX_WAYS];
 
 	return (uint32_t)(top / 0x0100000000000000u);
-}
-
-static void set_tag(struct vnrx_flows *t, uint32_t slot, uint64_t tag)
-{
-	uint64_t *tags = &t->tags[slot / VNRX_WAYS];
-	uint64_t unit = way_unit[slot % VNRX_WAYS];
-
-	*tags = (*tags & ~(unit * 0xffu)) | unit * tag;
-}
-
-void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, const struct vnrx_hash *h, vnetrx_ns now, unsigned wait)
-{
-	struct vnrx_links *l = &t->links[slot];
-	struct vnrx_links *end = &t->links[t->sentinel];
-
-	set_tag(t, slot, vnrx_hash_tag(h->flow));
-	l->first = now;
-	l->seen = now;
-	seen_append(t, slot, wait);
-	l->first_prev = end->first_prev;
-	l->first_next = t->sentinel;
-	t->links[end->first_prev].first_next = slot;
-	end->first_prev = slot;
-	hook_push(t, slot, VNRX_PAIR, h->pair);
-	l->hook[VNRX_OUTER].prev = VNRX_FLOW_NONE;
-	if (h->outer != VNRX_FLOW_NONE)
-		hook_push(t, slot, VNRX_OUTER, h->outer);
-	t->held++;
-}
-
-void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot)
-{
-	const struct vnrx_links *l = &t->links[slot];
-
-	set_tag(t, slot, 0);
-	seen_remove(t, l);
-	t->links[l->first_prev].first_next = l->first_next;
-	t->links[l->first_next].first_prev = l->first_prev;
-	hook_remove(t, l, VNRX_PAIR);
-	hook_remove(t, l, VNRX_OUTER);
-	t->held--;
-}
-
-void vnrx_flows_clear(struct vnrx_flows *t)
-{
-	uint32_t slot = vnrx_flows_oldest(t);
-
-	for (; slot != t->sentinel; slot = t->links[slot].first_next) {
-		const struct vnrx_links *l = &t->links[slot];
-
-		t->tags[slot / VNRX_WAYS] = 0;
-		hook_forget(t, l, VNRX_PAIR);
-		hook_forget(t, l, VNRX_OUTER);
-	}
-	empty_lists(t);
-}
-
-void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now, unsigned wait)
-{
-	struct vnrx_links *l = &t->links[slot];
-
-	l->seen = now;
-	if (l->seen_next == t->sentinel + wait)
-		return;
-	seen_remove(t, l);
-	seen_append(t, slot, wait);
 }
 
 /* Is seen[wait] in order? Counts its records in *n. */
@@ -325,7 +190,7 @@ bool vnrx_flows_valid(const struct vnrx_flows *t)
 			pair++;
 	}
 	for (uint32_t s = 0; s < t->sentinel; s++) {
-		if ((t->tags[s / VNRX_WAYS] & way_unit[s % VNRX_WAYS] * 0x80u) != 0u)
+		if ((t->tags[s / VNRX_WAYS] & vnrx_way_unit[s % VNRX_WAYS] * 0x80u) != 0u)
 			tagged++;
 	}
 	return seen == t->held && first == t->held && pair == t->held && tagged == t->held && t->held <= t->held_max;

@@ -211,20 +211,8 @@ uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const s
 /* A free slot in the set of a hash, or the least recently joined one of the set, which the caller must empty first. */
 uint32_t vnrx_flows_place(const struct vnrx_flows *t, uint32_t hash, bool *taken);
 
-/* Enters slot, whose record the caller fills, at the young end of the lists. h->outer VNRX_FLOW_NONE: no tunnel. */
-void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, const struct vnrx_hash *h, vnetrx_ns now, unsigned wait);
-
-/* Takes slot out of the table. */
-void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot);
-
-/* Takes all slots out. */
-void vnrx_flows_clear(struct vnrx_flows *t);
-
 /* The tag of a slot: 0x80 and the lowest 7 bits of its hash. */
 uint32_t vnrx_flows_tag(const struct vnrx_flows *t, uint32_t slot);
-
-/* Slot was joined at `now`: it becomes the youngest of seen[wait]. */
-void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now, unsigned wait);
 
 /* The slot of seen[wait] that was joined longest ago; a sentinel (>= t->sentinel) = none. */
 static inline uint32_t vnrx_flows_quietest(const struct vnrx_flows *t, unsigned wait)

@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "prefetch.h"
 #include "record.h"
+#include "touch.h"
 
 #include "../check.h"
 #include "../mem.h"
@@ -317,7 +318,7 @@ void vnetrx_gro_receive(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, 
 		if ((pkts[i]->flags & VNETRX_PKT_TSTAMP) == 0u)
 			vnrx_gro_set_clock(gro, now);
 		i = vnrx_fast_run(gro, pkts, i, n, gro->guess, q);
-		if (i < n && !vnrx_last_join(gro, pkts[i], q))
+		if (i < n)
 			gro->guess = receive_one(gro, pkts[i], now, q);
 	}
 	VNRX_CHECK(vnrx_flows_valid(&gro->flows));

@@ -11,292 +11,296 @@
  * Whatever does not fit is left to the general way, which decides anew; nothing is written before everything is proved.
  */
 #include "engine.h"
-#include "lane.h"
+#include "join.h"
+#include "open.h"
 #include "prefetch.h"
-#include "record.h"
 
-/* ---- a flow that is not in the table ---- */
-
-/* EtherTypes, IP version, protocol, lengths: is the frame of the shape that was guessed, and a plain data segment (ACK
- * and nothing else) without padding? Returns its header length, or 0. */
-static VNRX_INLINE uint32_t plain_segment(const uint8_t *data, uint32_t len, const struct vnrx_lane *lane)
-{
-	const uint8_t *l3 = data + lane->l3;
-	uint32_t hdr_len = lane->l4 + data[lane->l4 + VNRX_TCP_DOFF] / 16u * 4u;
-
-	for (uint32_t off = VNRX_ETH_TYPE; off < lane->l3 - 2u; off += VNRX_VLAN_HDR) {
-		if (vnrx_be16(data + off) != VNRX_TYPE_8021Q && vnrx_be16(data + off) != VNRX_TYPE_8021AD)
-			return 0;
-	}
-	if (!vnrx_lane_v6(lane)) {
-		if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV4 || l3[0] != 0x45u || l3[VNRX_IPV4_PROTO] != VNRX_PROTO_TCP ||
-		    vnrx_be16(l3 + VNRX_IPV4_LEN) != len - lane->l3 ||
-		    (vnrx_be16(l3 + VNRX_IPV4_FRAG) & 0xbfffu) != 0u || vnrx_sum_ipv4(l3) != 0xffffu)
-			return 0;
-	} else if (vnrx_be16(l3 - 2) != VNRX_TYPE_IPV6 || l3[0] / 16u != 6u || l3[VNRX_IPV6_NEXT] != VNRX_PROTO_TCP ||
-	           vnrx_be16(l3 + VNRX_IPV6_LEN) != len - lane->l4) {
-		return 0;
-	}
-	if (data[lane->l4 + VNRX_TCP_FLAGS] != VNRX_TCP_ACKF || hdr_len < lane->l4 + VNRX_TCP_HDR || hdr_len >= len)
-		return 0;
-	return hdr_len;
-}
-
-/* Does the engine hold such a packet? */
-static VNRX_INLINE bool wanted(const struct vnetrx_gro *gro, uint32_t len, uint32_t l3, uint32_t payload)
-{
-	return gro->flows.held < gro->flows.held_max && len <= VNRX_FRAME_MAX && len - l3 <= gro->bytes_max &&
-	       payload >= gro->payload_min && (gro->protos & VNETRX_GRO_TCP) != 0u;
-}
-
-/* Holds a packet whose flow is not in the table, where a place is free. */
-static VNRX_INLINE struct vnrx_flow *open_flow(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
-                                               const struct vnrx_place *p, const struct vnrx_lane *lane)
-{
-	struct vnrx_flows *t = &gro->flows;
-	uint64_t free_ways = ~t->tags[p->set] & VNRX_TAG_TOPS;
-	uint32_t len = pkt->frag_len;
-	uint32_t hdr_len = plain_segment(pkt->data, len, lane);
-	struct vnrx_hash hash = { p->hash, vnrx_hash_pair(t, p->addrs), VNRX_FLOW_NONE };
-	uint32_t payload = len - hdr_len;
-	struct vnrx_seg seg = { .pkt = pkt, .hdr = pkt->data, .payload = payload, .unit = payload, .count = 1 };
-	struct vnrx_flow *f;
-	uint32_t slot;
-
-	if (hdr_len == 0u || free_ways == 0u || !wanted(gro, len, lane->l3, payload))
-		return NULL;
-	slot = p->set * VNRX_WAYS + vnrx_low_byte(free_ways & (0u - free_ways));
-	f = &t->flow[slot];
-	seg.d.ip.l3 = lane->l3;
-	seg.d.ip.version = vnrx_lane_v6(lane) ? 6u : 4u;
-	seg.d.l4 = lane->l4;
-	seg.d.payload = hdr_len;
-	seg.d.proto = VNRX_PROTO_TCP;
-	f->hdr = pkt->data;
-	f->scratch = VNRX_SCRATCH_NONE;
-	f->shape = (uint8_t)lane->index;
-	gro->shape[lane->index].refs++;
-	vnrx_record_layers(gro, slot, &seg);
-	vnrx_record_tcp(gro, f, &seg);
-	vnrx_flows_add(t, slot, &hash, gro->clock, vnrx_first_list(gro, slot, hash.flow, gro->clock));
-	return f;
-}
+/* So many packets are looked up at once. */
+#define BLOCK VNRX_STEP
 
 /* ---- one more segment ---- */
 
-/* IPv4 id and header checksum of a segment whose other header words are equal. Sums that differ by 0xffff are the same
- * ones-complement number. */
-static VNRX_INLINE bool id_continues(const struct vnrx_id *held, const uint8_t *l3)
+static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt, uint32_t hdr_len)
 {
-	uint32_t over = (uint32_t)vnrx_load16(l3 + VNRX_IPV4_ID) + vnrx_load16(l3 + VNRX_IPV4_CSUM) - held->csum;
+	uint32_t payload = pkt->frag_len - hdr_len;
 
-	return vnrx_id_fits(held, l3) && (VNRX_LIKELY(over == 0u) || over == 0xffffu);
-}
-
-/* And the outer headers? A UDP tunnel with a checksum of its own takes the general way. */
-static VNRX_INLINE bool outer_continues(const struct vnrx_links *l, const uint8_t *data, const struct vnrx_lane *lane)
-{
-	if ((lane->kind & VNRX_KIND_UDP_TUNNEL) != 0u && vnrx_load16(data + lane->outer_l4 + VNRX_UDP_CSUM) != 0u)
-		return false;
-	return !vnrx_lane_outer_v4(lane) || id_continues(&l->outer_id, data + lane->outer_l3);
-}
-
-static VNRX_INLINE void link_segment(struct vnrx_flow *f, struct vnetrx_pkt *pkt)
-{
-	uint32_t hdr_len = f->hdr_len;
-
-	f->next_seq += f->len - hdr_len;
+	f->next_seq += payload;
 	f->truesize += pkt->truesize;
 	f->segs++;
 	pkt->data += hdr_len;
-	pkt->frag_len -= hdr_len;
+	pkt->frag_len = payload;
 	f->tail->chain = pkt;
 	f->tail = pkt;
 }
 
-static VNRX_INLINE uint64_t differ64(const uint8_t *a, const uint8_t *b, uint32_t off)
-{
-	return vnrx_load64(a + off) ^ vnrx_load64(b + off);
-}
-
-/* What the mask of a fixed shape leaves, beside the key, of a header that ends with timestamps: in words whose places
- * are known at compile time. The words overlap. */
-static VNRX_INLINE bool same_usual_header(const uint8_t *a, const uint8_t *b, const struct vnrx_lane *lane)
-{
-	static const uint8_t no_id[8] = { 0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff };
-	uint32_t end = vnrx_lane_v6(lane) ? lane->l3 + VNRX_IPV6_SRC : lane->l3 + VNRX_IPV4_LEN;
-	uint64_t differs = differ64(a, b, 0) | differ64(a, b, 8) | differ64(a, b, end - 8u);
-
-	if (end >= 24u)
-		differs |= differ64(a, b, 16u);
-	if (!vnrx_lane_v6(lane)) /* length, id, fragment, time to live, protocol */
-		differs |= differ64(a, b, end) & vnrx_load64(no_id);
-	differs |= differ64(a, b, lane->l4 + VNRX_TCP_ACK); /* acknowledgement, flags, window */
-	differs |= differ64(a, b, lane->l4 + VNRX_TCP_URGENT);
-	return (differs | differ64(a, b, lane->l4 + VNRX_TCP_HDR + VNRX_TCP_TIMESTAMPS - 8u)) == 0u;
-}
-
-/* The key of both is the same: is everything else of the header that does not rise or fall? */
-static VNRX_INLINE bool same_header(const struct vnrx_flow *f, const uint8_t *data, const uint8_t *mask,
-                                    const struct vnrx_lane *lane)
-{
-	if (lane->known && VNRX_LIKELY(f->hdr_len == lane->hdr_min + VNRX_TCP_TIMESTAMPS))
-		return same_usual_header(data, f->hdr, lane);
-	return vnrx_masked_equal(data, f->hdr, mask, f->hdr_len);
-}
-
-/* Proves that the packet, which has the shape and the key of f, is its next full segment, and joins it. */
+/* Proves that the packet, which has the shape of f, is its next full segment, and joins it. With a lane that is known
+ * the header is the usual one. */
 static VNRX_INLINE bool join(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
                              const struct vnrx_lane *lane)
 {
 	const uint8_t *data = pkt->data;
 	uint32_t slot = (uint32_t)(f - gro->flows.flow);
-	struct vnrx_links *l = &gro->flows.links[slot];
+	uint32_t hdr_len = lane->known ? vnrx_usual_hdr_len(lane) : f->hdr_len;
 
-	if (f->len != pkt->frag_len || !same_header(f, data, gro->shape[lane->index].mask, lane) ||
-	    !vnrx_l4_continues(f, data, lane))
+	if (f->len != pkt->frag_len)
 		return false;
-	if (!vnrx_lane_v6(lane) && !id_continues(&f->id, data + lane->l3))
+	if (lane->known ? !vnrx_same_usual(data, f->hdr, lane, false) :
+	                  !vnrx_masked_equal(data, f->hdr, gro->shape[lane->index].mask, hdr_len))
 		return false;
-	if (vnrx_lane_tunnel(lane) && !outer_continues(l, data, lane))
+	if (!vnrx_l4_continues(f, data, lane))
+		return false;
+	if (!vnrx_lane_v6(lane) && !vnrx_id_continues(&f->id, data + lane->l3))
+		return false;
+	if (vnrx_lane_tunnel(lane) && !vnrx_outer_continues(&gro->flows.links[slot], data, lane))
 		return false;
 	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
 		return false;
 	if (!vnrx_lane_v6(lane))
-		vnrx_id_advance(&f->id, data + lane->l3, 1u);
+		vnrx_id_advance(&f->id, pkt->data + lane->l3, 1u);
 	if (vnrx_lane_outer_v4(lane))
-		vnrx_id_advance(&l->outer_id, data + lane->outer_l3, 1u);
-	link_segment(f, pkt);
+		vnrx_id_advance(&gro->flows.links[slot].outer_id, pkt->data + lane->outer_l3, 1u);
+	link_segment(f, pkt, hdr_len);
 	return true;
 }
 
-/* The guess was nowhere: the packet before may have opened the flow, or this one does. NULL = it takes the general
- * way. */
-static VNRX_INLINE struct vnrx_flow *find_or_open(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
-                                                  const struct vnrx_lane *lane, bool *opened)
+/* The same for any lane. */
+static VNRX_APART bool join_any(struct vnetrx_gro *gro, struct vnrx_flow *f, struct vnetrx_pkt *pkt,
+                                   const struct vnrx_lane *known)
 {
-	struct vnrx_place p = vnrx_place_of(&gro->flows, pkt->data, lane);
-	struct vnrx_flow *f = vnrx_find(&gro->flows, &p);
+	struct vnrx_lane lane = *known;
 
-	if (f == NULL && lane->opens) {
-		f = open_flow(gro, pkt, &p, lane);
-		*opened = f != NULL;
-	}
-	return f;
-}
-
-/* Takes packets while their flows change: the place of the next one is looked for before this one is joined, so that
- * neither waits for the other. What is found is a guess that the join proves. *same: the flow of which the next packet
- * seems to be too, NULL = the end. */
-static VNRX_INLINE unsigned run_mixed(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                      struct vnrx_flow **same, const struct vnrx_lane *lane)
-{
-	struct vnrx_flow *f, *next;
-	bool more;
-
-	*same = NULL;
-	vnrx_prefetch_ahead(pkts, i, n);
-	if (VNRX_UNLIKELY(!vnrx_plain(pkts[i], lane)))
-		return i;
-	f = vnrx_guess(&gro->flows, pkts[i], lane);
-	do {
-		bool opened = false;
-
-		next = NULL;
-		more = false;
-		if (VNRX_LIKELY(i + 1u < n)) {
-			vnrx_prefetch_ahead(pkts, i + 1u, n);
-			more = vnrx_plain(pkts[i + 1u], lane);
-		}
-		if (VNRX_LIKELY(more))
-			next = vnrx_guess(&gro->flows, pkts[i + 1u], lane);
-		if (VNRX_UNLIKELY(f == NULL))
-			f = find_or_open(gro, pkts[i], lane, &opened);
-		if (VNRX_UNLIKELY(opened)) {
-			if (more && vnrx_is_of(f, pkts[i + 1u], lane))
-				next = f;
-		} else if (VNRX_UNLIKELY(f == NULL) || f->shape != lane->index || !vnrx_is_of(f, pkts[i], lane) ||
-		           !join(gro, f, pkts[i], lane)) {
-			return i; /* of another shape, its headers may end before where the key lies: not read */
-		}
-		i++;
-		if (f == next) {
-			*same = f;
-			return i;
-		}
-		f = next;
-	} while (more);
-	return i;
-}
-
-/* Takes packets of *f, until one is of another flow; *f is NULL then when one takes the general way. */
-static VNRX_INLINE unsigned run_same(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                     struct vnrx_flow **f, const struct vnrx_lane *lane)
-{
-	for (; i < n; i++) {
-		struct vnetrx_pkt *pkt = pkts[i];
-		bool is_plain;
-
-		vnrx_prefetch_ahead(pkts, i, n);
-		is_plain = vnrx_plain(pkt, lane);
-		if (VNRX_LIKELY(is_plain) && !vnrx_is_of(*f, pkt, lane))
-			break;
-		if (VNRX_UNLIKELY(!is_plain) || !join(gro, *f, pkt, lane)) {
-			*f = NULL;
-			break;
-		}
-	}
-	return i;
-}
-
-static VNRX_INLINE unsigned run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                                const struct vnrx_lane *lane)
-{
-	uint32_t held = gro->flows.held;
-	struct vnrx_flow *f;
-	unsigned first = i;
-
-	do {
-		i = run_mixed(gro, pkts, i, n, &f, lane);
-		if (f != NULL)
-			i = run_same(gro, pkts, i, n, &f, lane);
-	} while (f != NULL && i < n);
-	gro->stats.joined += i - first - (gro->flows.held - held);
-	gro->stats.held_new += gro->flows.held - held;
-	return i;
+	lane.known = false;
+	return join(gro, f, pkt, &lane);
 }
 
 /* ---- the loops ---- */
 
-/* TCP without VLAN tags, which is worth a loop of its own. */
-static const struct vnrx_lane ipv4_lane = {
-	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 54u, .index = 0u, .known = true, .opens = true,
-};
-static const struct vnrx_lane ipv6_lane = {
-	.l3 = 14u, .l4 = 54u, .addrs = 22u, .key_len = 36u, .hdr_min = 74u, .index = 3u, .kind = VNRX_KIND_IPV6,
-	.known = true, .opens = true,
+/* What a loop goes over. */
+struct batch {
+	struct vnetrx_gro         *gro;
+	struct vnetrx_pkt *const  *pkts;
+	unsigned                   n;
+	struct vnetrx_pktq        *q;
+	const struct vnrx_lane    *lane;
 };
 
-/* Any other shape. */
-static unsigned run_shape(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n,
-                          unsigned index)
+/* Looks up the packets from pkts on, up to the first of n that is not plain; returns their number. All at once: what
+ * one of them waits for, the others do not. */
+static VNRX_INLINE unsigned places_of(const struct vnrx_flows *t, struct vnetrx_pkt *const *pkts, unsigned n,
+                                      struct vnrx_place *place, const struct vnrx_lane *lane)
 {
-	const struct vnrx_lane lane = vnrx_lane_of(gro, index);
+	unsigned i;
 
-	return run(gro, pkts, i, n, &lane);
+	for (i = 0; i < n && VNRX_LIKELY(vnrx_plain(pkts[i], lane)); i++)
+		place[i] = vnrx_place_of(t, pkts[i]->data, lane);
+	return i;
+}
+
+/* Joins or holds a packet. Returns its flow; NULL = it takes the general way. */
+static VNRX_INLINE struct vnrx_flow *take(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt,
+                                          const struct vnrx_place *place, const struct vnrx_lane *lane)
+{
+	uint64_t match = vnrx_tag_match(gro->flows.tags[place->set], vnrx_hash_tag(place->hash));
+	struct vnrx_flow *f;
+
+	if (VNRX_UNLIKELY(match == 0u))
+		return lane->opens ? vnrx_open_flow(gro, pkt, place, lane) : NULL;
+	/* the first whose tag fits; the compares that follow prove or refute it */
+	f = &gro->flows.flow[place->set * VNRX_WAYS + vnrx_low_byte(match)];
+	if (f->shape != lane->index)
+		return NULL; /* its headers may end before where the key lies: not read */
+	if (lane->known && VNRX_UNLIKELY(f->hdr_len != vnrx_usual_hdr_len(lane)))
+		return join_any(gro, f, pkt, lane) ? f : NULL;
+	return join(gro, f, pkt, lane) ? f : NULL;
+}
+
+/* Takes packets from pkts[i] on while their flows change, `ahead` of them in the first block. *same: the flow of which
+ * the next packet seems to be too, NULL = the end. */
+static VNRX_INLINE unsigned run_mixed(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same,
+                                      const struct vnrx_lane *lane)
+{
+	struct vnrx_place place[BLOCK];
+	struct vnrx_flow *f = NULL, *before = NULL;
+	struct vnetrx_gro *gro = b->gro;
+	unsigned plain, k;
+
+	while (i < b->n) {
+		struct vnetrx_pkt *const *pkts = b->pkts + i;
+		unsigned left = BLOCK - i % BLOCK;
+
+		vnrx_prefetch_ahead(b->pkts, i, b->n);
+		left = b->n - i < left ? b->n - i : left;
+		left = left < ahead ? left : ahead;
+		plain = places_of(&gro->flows, pkts, left, place, lane);
+		for (k = 0; k < plain; k++) {
+			before = f;
+			f = take(gro, pkts[k], &place[k], lane);
+			if (VNRX_UNLIKELY(f == NULL) && !vnrx_last_join(gro, pkts[k], &place[k], lane, b->q))
+				break;
+		}
+		i += k;
+		if (k < left) {
+			*same = NULL;
+			return i;
+		}
+		if (f == before && f != NULL)
+			break;
+		ahead = BLOCK;
+	}
+	*same = f;
+	return i;
+}
+
+/* The state of a flow while segments join it one after the other. */
+struct chain {
+	const uint8_t     *hdr;
+	struct vnetrx_pkt *tail;
+	uint32_t           len;
+	uint32_t           hdr_len;
+	uint32_t           size;     /* payload so far */
+	uint32_t           truesize;
+};
+
+/* Is the packet the next full segment of f, to which one was joined in this call? */
+static VNRX_INLINE bool goes_on(const struct batch *b, const struct vnrx_flow *f, const struct chain *c,
+                                const struct vnetrx_pkt *pkt, const struct vnrx_lane *lane)
+{
+	const uint8_t *data = pkt->data;
+
+	if (VNRX_UNLIKELY(!vnrx_plain(pkt, lane)) || pkt->frag_len != c->len)
+		return false;
+	if (lane->known ? !vnrx_same_usual(data, c->hdr, lane, false) :
+	                  !vnrx_is_of(f, pkt, lane) ||
+	                  !vnrx_masked_equal(data, c->hdr, b->gro->shape[lane->index].mask, c->hdr_len))
+		return false;
+	if (!vnrx_lane_udp(lane) && vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) - f->first_seq != c->size)
+		return false;
+	if (vnrx_lane_udp(lane) && !same_udp_csum(c->hdr, data, lane))
+		return false;
+	if (c->size > f->fast_max || (!vnrx_lane_v6(lane) && !vnrx_id_continues(&f->id, data + lane->l3)))
+		return false;
+	return !vnrx_lane_tunnel(lane) ||
+	       vnrx_outer_continues(&b->gro->flows.links[f - b->gro->flows.flow], data, lane);
+}
+
+/* Takes packets of f, until one is of another flow or takes the general way. */
+static VNRX_INLINE unsigned run_same(const struct batch *b, unsigned i, struct vnrx_flow *f,
+                                     const struct vnrx_lane *lane)
+{
+	struct chain c = { f->hdr, f->tail, f->len, f->hdr_len, f->next_seq - f->first_seq, f->truesize };
+	struct vnrx_links *l = &b->gro->flows.links[f - b->gro->flows.flow];
+	struct vnetrx_pkt *const *pkts = b->pkts;
+	unsigned first = i, n = b->n;
+	uint32_t payload;
+
+	if (lane->known)
+		c.hdr_len = vnrx_usual_hdr_len(lane);
+	payload = c.len - c.hdr_len;
+	for (; i < n; i++) {
+		struct vnetrx_pkt *pkt = pkts[i];
+
+		vnrx_prefetch_ahead(pkts, i, n);
+		if (!goes_on(b, f, &c, pkt, lane))
+			break;
+		if (!vnrx_lane_v6(lane))
+			f->id.next = (uint16_t)(f->id.next + f->id.step);
+		if (vnrx_lane_outer_v4(lane))
+			l->outer_id.next = (uint16_t)(l->outer_id.next + l->outer_id.step);
+		c.size += payload;
+		c.truesize += pkt->truesize;
+		pkt->data += c.hdr_len;
+		pkt->frag_len = payload;
+		c.tail->chain = pkt;
+		c.tail = pkt;
+	}
+	f->next_seq = f->first_seq + c.size;
+	f->truesize = c.truesize;
+	f->segs = (uint16_t)(f->segs + (i - first));
+	f->tail = c.tail;
+	return i;
+}
+
+/* Each kind of loop is a function of its own, so that its values stay in registers. */
+#define LOOPS(name, lane) \
+	static VNRX_APART unsigned mixed_##name(const struct batch *b, unsigned i, unsigned ahead, \
+	                                           struct vnrx_flow **same) \
+	{ \
+		return run_mixed(b, i, ahead, same, lane); \
+	} \
+	static VNRX_APART unsigned same_##name(const struct batch *b, unsigned i, struct vnrx_flow *f) \
+	{ \
+		return run_same(b, i, f, lane); \
+	} \
+	static const struct loops name = { mixed_##name, same_##name }
+
+struct loops {
+	unsigned (*mixed)(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same);
+	unsigned (*same)(const struct batch *b, unsigned i, struct vnrx_flow *f);
+};
+
+LOOPS(ipv4, &vnrx_lane_ipv4);
+LOOPS(ipv6, &vnrx_lane_ipv6);
+LOOPS(udp4, &vnrx_lane_udp4);
+LOOPS(vxlan, &vnrx_lane_vxlan);
+LOOPS(any, b->lane);
+
+/* A flow whose header is not the usual one. */
+static VNRX_COLD unsigned same_other(const struct batch *b, unsigned i, struct vnrx_flow *f)
+{
+	struct vnrx_lane lane = *b->lane;
+	struct batch other = *b;
+
+	lane.known = false;
+	other.lane = &lane;
+	return same_any(&other, i, f);
+}
+
+static VNRX_INLINE unsigned run(const struct batch *b, unsigned i, const struct loops *loops)
+{
+	uint64_t held = b->gro->stats.held_new;
+	unsigned first = i, from;
+	unsigned ahead = 2u;
+	struct vnrx_flow *f;
+
+	do {
+		i = loops->mixed(b, i, ahead, &f);
+		if (f == NULL)
+			break;
+		from = i;
+		if (b->lane->known && f->hdr_len != vnrx_usual_hdr_len(b->lane))
+			i = same_other(b, i, f);
+		else
+			i = loops->same(b, i, f);
+		ahead = i - from > 1u ? 2u : BLOCK;
+	} while (i < b->n);
+	b->gro->stats.joined += i - first - (b->gro->stats.held_new - held);
+	return i;
 }
 
 unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, unsigned i, unsigned n, unsigned shape,
                        struct vnetrx_pktq *q)
 {
+	struct batch b = { .gro = gro, .pkts = pkts, .n = n, .q = q };
+	struct vnrx_lane lane;
+
 	switch (shape) {
 	case 0:
-		return run(gro, pkts, i, n, &ipv4_lane);
+		b.lane = &vnrx_lane_ipv4;
+		return run(&b, i, &ipv4);
 	case 3:
-		return run(gro, pkts, i, n, &ipv6_lane);
+		b.lane = &vnrx_lane_ipv6;
+		return run(&b, i, &ipv6);
+	case VNRX_SHAPE_UDP4:
+		b.lane = &vnrx_lane_udp4;
+		return run(&b, i, &udp4);
+	case VNRX_SHAPE_VXLAN:
+		b.lane = &vnrx_lane_vxlan;
+		return run(&b, i, &vxlan);
 	case VNRX_SHAPE_UDP:
 		return vnrx_udp_run(gro, pkts, i, n, q);
 	default:
-		return run_shape(gro, pkts, i, n, shape);
+		lane = vnrx_lane_of(gro, shape);
+		b.lane = &lane;
+		return run(&b, i, &any);
 	}
 }

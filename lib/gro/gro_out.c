@@ -6,6 +6,7 @@
  * its address pair.
  */
 #include "engine.h"
+#include "lists.h"
 #include "wait.h"
 
 /* The counters as arrays; the order is that of their enums. */
@@ -120,6 +121,7 @@ void vnetrx_gro_flush(struct vnetrx_gro *gro, struct vnetrx_pktq *q)
 		VNRX_PREFETCH(&t->flow[next < t->sentinel ? next : slot]);
 		VNRX_PREFETCH(&t->links[next]);
 		finish(gro, slot, VNETRX_LEFT_FLUSH, q);
+		vnrx_flows_forget(t, slot);
 	}
-	vnrx_flows_clear(t);
+	vnrx_flows_empty(t);
 }

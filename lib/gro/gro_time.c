@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When held packets leave: quiet for too long, or held for too long. */
-#include "engine.h"
-#include "wait.h"
+#include "touch.h"
 
 static bool is_adaptive(const struct vnetrx_gro *gro)
 {
 	return (gro->flags & VNETRX_GRO_ADAPTIVE) != 0u;
 }
 
-static vnetrx_ns add_ns(vnetrx_ns a, vnetrx_ns b)
+bool vnrx_gro_touch_adaptive(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
 {
-	vnetrx_ns sum = a + b;
-
-	/* VNETRX_NEVER is no time: the latest deadline is the one before */
-	return sum < a || sum == VNETRX_NEVER ? VNETRX_NEVER - 1u : sum;
-}
-
-bool vnrx_gro_touch(struct vnetrx_gro *gro, uint32_t slot, vnetrx_ns now)
-{
-	struct vnrx_flow *f = &gro->flows.flow[slot];
 	const struct vnrx_links *l = &gro->flows.links[slot];
 	unsigned wait = l->wait;
 
-	if (now >= add_ns(l->first, gro->hold_max_ns))
+	if (now >= vnrx_add_ns(l->first, gro->hold_max_ns))
 		return false;
-	if (is_adaptive(gro) && now > l->seen)
+	if (now > l->seen)
 		wait = vnrx_wait_next(gro, slot, now);
-	f->tick = gro->tick;
+	gro->flows.flow[slot].tick = gro->tick;
 	vnrx_flows_touch(&gro->flows, slot, now, wait);
 	return true;
 }
@@ -42,8 +32,8 @@ static vnetrx_ns quiet_due(const struct vnetrx_gro *gro, unsigned wait, uint32_t
 	const struct vnrx_links *l = &gro->flows.links[slot];
 
 	if (is_adaptive(gro))
-		return add_ns(l->seen, ((uint32_t)VNRX_WAIT_UNIT << wait) + l->late * VNRX_LATE_UNIT);
-	return add_ns(l->seen, gro->timeout_ns);
+		return vnrx_add_ns(l->seen, ((uint32_t)VNRX_WAIT_UNIT << wait) + l->late * VNRX_LATE_UNIT);
+	return vnrx_add_ns(l->seen, gro->timeout_ns);
 }
 
 void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq *q)
@@ -53,7 +43,7 @@ void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq
 
 	vnrx_gro_set_clock(gro, now);
 	while ((slot = vnrx_flows_oldest(t)) != t->sentinel &&
-	       add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
+	       vnrx_add_ns(t->links[slot].first, gro->hold_max_ns) <= gro->clock)
 		vnrx_gro_leave(gro, slot, VNETRX_LEFT_HOLD, q);
 	for (unsigned wait = 0; wait < waits(gro); wait++) {
 		while ((slot = vnrx_flows_quietest(t, wait)) < t->sentinel && quiet_due(gro, wait, slot) <= gro->clock)
@@ -68,7 +58,7 @@ vnetrx_ns vnetrx_gro_deadline(const struct vnetrx_gro *gro)
 
 	if (t->held == 0u)
 		return VNETRX_NEVER;
-	deadline = add_ns(t->links[vnrx_flows_oldest(t)].first, gro->hold_max_ns);
+	deadline = vnrx_add_ns(t->links[vnrx_flows_oldest(t)].first, gro->hold_max_ns);
 	for (unsigned wait = 0; wait < waits(gro); wait++) {
 		uint32_t slot = vnrx_flows_quietest(t, wait);
 		vnetrx_ns due = slot < t->sentinel ? quiet_due(gro, wait, slot) : VNETRX_NEVER;

@@ -16,7 +16,7 @@ struct vnrx_lane {
 	uint32_t outer_l4;
 	unsigned kind;     /* VNRX_KIND_* */
 	unsigned index;
-	bool     known;    /* at compile time: without VLAN tags                         */
+	bool     known;    /* at compile time, with all of the header                    */
 	bool     opens;    /* a flow that is not in the table is opened here             */
 };
 
@@ -55,9 +55,27 @@ static VNRX_INLINE struct vnrx_lane vnrx_lane_of(const struct vnetrx_gro *gro, u
 		.outer_l4 = s->outer_l4,
 		.kind = s->kind,
 		.index = index,
-		.opens = index < VNRX_SHAPES_FIXED,
+		.opens = index < VNRX_SHAPES_TCP,
 	};
 }
+
+/* What is worth loops of its own: TCP without VLAN tags, UDP over IPv4, and TCP over IPv4 in VXLAN over IPv4. */
+static const struct vnrx_lane vnrx_lane_ipv4 = {
+	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 54u, .index = 0u, .known = true, .opens = true,
+};
+static const struct vnrx_lane vnrx_lane_ipv6 = {
+	.l3 = 14u, .l4 = 54u, .addrs = 22u, .key_len = 36u, .hdr_min = 74u, .index = 3u, .kind = VNRX_KIND_IPV6,
+	.known = true, .opens = true,
+};
+static const struct vnrx_lane vnrx_lane_udp4 = {
+	.l3 = 14u, .l4 = 34u, .addrs = 26u, .key_len = 12u, .hdr_min = 42u, .index = VNRX_SHAPE_UDP4,
+	.kind = VNRX_KIND_UDP, .known = true, .opens = true,
+};
+static const struct vnrx_lane vnrx_lane_vxlan = {
+	.l3 = 64u, .l4 = 84u, .addrs = 76u, .key_len = 12u, .hdr_min = 104u, .index = VNRX_SHAPE_VXLAN,
+	.outer_l3 = 14u, .outer_l4 = 34u, .kind = VNRX_KIND_TUNNEL | VNRX_KIND_UDP_TUNNEL, .known = true,
+	.opens = true,
+};
 
 /* ---- is the packet of the common kind ---- */
 
@@ -97,9 +115,18 @@ static VNRX_INLINE bool vnrx_same_key(const uint8_t *a, const uint8_t *b, uint32
 	return vnrx_load32(a + off) == vnrx_load32(b + off);
 }
 
+/* Hash of a frame's addresses. */
+static VNRX_INLINE uint64_t vnrx_addrs_of(const struct vnrx_flows *t, const uint8_t *data, const struct vnrx_lane *lane)
+{
+	uint64_t addrs = vnrx_hash_addrs(t, data + lane->l3, vnrx_lane_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
+
+	if (vnrx_lane_tunnel(lane))
+		addrs += vnrx_hash_addrs(t, data + lane->outer_l3, vnrx_lane_outer_v4(lane) ? 4u : 6u, VNRX_KEY_OUTER);
+	return addrs;
+}
+
 /* Where a frame's hash points. */
 struct vnrx_place {
-	uint64_t addrs; /* hash of the addresses */
 	uint32_t hash;
 	uint32_t set;
 };
@@ -109,24 +136,20 @@ static VNRX_INLINE struct vnrx_place vnrx_place_of(const struct vnrx_flows *t, c
 {
 	struct vnrx_place p;
 
-	p.addrs = vnrx_hash_addrs(t, data + lane->l3, vnrx_lane_v6(lane) ? 6u : 4u, VNRX_KEY_INNER);
-	if (vnrx_lane_tunnel(lane))
-		p.addrs += vnrx_hash_addrs(t, data + lane->outer_l3, vnrx_lane_outer_v4(lane) ? 4u : 6u,
-		                           VNRX_KEY_OUTER);
-	p.hash = vnrx_hash_flow(t, p.addrs, vnrx_load32(data + lane->l4),
+	p.hash = vnrx_hash_flow(t, vnrx_addrs_of(t, data, lane), vnrx_load32(data + lane->l4),
 	                        vnrx_lane_udp(lane) ? VNRX_PROTO_UDP : VNRX_PROTO_TCP);
 	p.set = vnrx_hash_set(t, p.hash);
 	return p;
 }
 
-/* The first record whose tag fits; the compares that follow prove or refute it. */
+/* The first record whose tag fits; the compares that follow prove or refute it. NULL = none. */
 static VNRX_INLINE struct vnrx_flow *vnrx_find(const struct vnrx_flows *t, const struct vnrx_place *p)
 {
 	uint64_t match = vnrx_tag_match(t->tags[p->set], vnrx_hash_tag(p->hash));
 
 	if (match == 0u)
 		return NULL;
-	return &t->flow[p->set * VNRX_WAYS + vnrx_low_byte(match & (0u - match))];
+	return &t->flow[p->set * VNRX_WAYS + vnrx_low_byte(match)];
 }
 
 /* Is the packet of f's flow, as far as its key says? */
@@ -136,26 +159,21 @@ static VNRX_INLINE bool vnrx_is_of(const struct vnrx_flow *f, const struct vnetr
 	return vnrx_same_key(pkt->data + lane->addrs, f->hdr + lane->addrs, lane->key_len);
 }
 
-/* Where the flow of a packet seems to be; NULL = nowhere. */
-static VNRX_INLINE struct vnrx_flow *vnrx_guess(const struct vnrx_flows *t, const struct vnetrx_pkt *pkt,
-                                           const struct vnrx_lane *lane)
-{
-	struct vnrx_place p = vnrx_place_of(t, pkt->data, lane);
-
-	return vnrx_find(t, &p);
-}
-
 /* ---- does it go on ---- */
+
+/* Both with a UDP checksum, or both without. */
+static VNRX_INLINE bool same_udp_csum(const uint8_t *a, const uint8_t *b, const struct vnrx_lane *lane)
+{
+	uint32_t off = lane->l4 + VNRX_UDP_CSUM;
+
+	return (vnrx_load16(a + off) == 0u) == (vnrx_load16(b + off) == 0u);
+}
 
 /* What the compare leaves open: does the transport header go on? */
 static VNRX_INLINE bool vnrx_l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
 {
-	if (vnrx_lane_udp(lane)) {
-		uint32_t held = vnrx_load16(f->hdr + lane->l4 + VNRX_UDP_CSUM);
-		uint32_t csum = vnrx_load16(data + lane->l4 + VNRX_UDP_CSUM);
-
-		return f->next_seq <= f->fast_max && (csum == 0u) == (held == 0u);
-	}
+	if (vnrx_lane_udp(lane))
+		return f->next_seq <= f->fast_max && same_udp_csum(f->hdr, data, lane);
 	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq && f->next_seq - f->first_seq <= f->fast_max;
 }
 

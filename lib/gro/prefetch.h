@@ -10,7 +10,7 @@
 /* Run-up of the prefetch: two header lines of the packets so far ahead, descriptors twice as far; in steps of VNRX_STEP
  * packets, so that the ends are looked for only once in each. */
 #define VNRX_AHEAD 12u
-#define VNRX_STEP  4u
+#define VNRX_STEP  8u
 
 static VNRX_INLINE void vnrx_prefetch_headers(const struct vnetrx_pkt *pkt)
 {
@@ -56,12 +56,20 @@ static VNRX_INLINE void vnrx_prefetch_ahead(struct vnetrx_pkt *const *pkts, unsi
 	vnrx_prefetch_headers(heads[1]);
 	vnrx_prefetch_headers(heads[2]);
 	vnrx_prefetch_headers(heads[3]);
+	vnrx_prefetch_headers(heads[4]);
+	vnrx_prefetch_headers(heads[5]);
+	vnrx_prefetch_headers(heads[6]);
+	vnrx_prefetch_headers(heads[7]);
 	if (n - i < 2u * VNRX_AHEAD + VNRX_STEP)
 		return;
 	VNRX_PREFETCH(descs[0]);
 	VNRX_PREFETCH(descs[1]);
 	VNRX_PREFETCH(descs[2]);
 	VNRX_PREFETCH(descs[3]);
+	VNRX_PREFETCH(descs[4]);
+	VNRX_PREFETCH(descs[5]);
+	VNRX_PREFETCH(descs[6]);
+	VNRX_PREFETCH(descs[7]);
 }
 
 #endif

@@ -26,19 +26,18 @@ static VNRX_INLINE struct vnrx_id vnrx_id_open(const struct vnetrx_gro *gro, con
 /* May this id come next? */
 static VNRX_INLINE bool vnrx_id_fits(const struct vnrx_id *id, const uint8_t *l3)
 {
-	return (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->next) <= id->more;
+	return (((uint32_t)vnrx_be16(l3 + VNRX_IPV4_ID) - id->next) & 0xffffu) <= id->more;
 }
 
 /* It came, with count - 1 more behind it. */
 static VNRX_INLINE void vnrx_id_advance(struct vnrx_id *id, const uint8_t *l3, uint32_t count)
 {
-	uint32_t now = vnrx_be16(l3 + VNRX_IPV4_ID);
-
 	if (VNRX_UNLIKELY(id->more == VNRX_ID_OPEN)) {
-		id->step = (uint16_t)(now - id->next);
+		id->step = (uint16_t)(vnrx_be16(l3 + VNRX_IPV4_ID) - id->next);
+		id->next = (uint16_t)(id->next + id->step);
 		id->more = VNRX_ID_SET;
 	}
-	id->next = (uint16_t)(now + (count - 1u) + id->step);
+	id->next = (uint16_t)(id->next + (count - 1u) + id->step); /* where ids carry no meaning, nor does this */
 }
 
 /* VNRX_KIND_* of a packet that may be held. */

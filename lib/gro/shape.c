@@ -4,9 +4,10 @@
  * IPv4 ids and header checksums, TCP sequence numbers and the checksum of the innermost transport header; in the last
  * segment of a packet also lengths, PSH and FIN.
  *
- * The first six are fixed. The others are taken up as packets come; one that no held packet has may be replaced. When
+ * The first eight are fixed. The others are taken up as packets come; one that no held packet has may be replaced. When
  * all are in use, packets of a further shape take the general way, which needs none.
  */
+#include "lane.h"
 #include "record.h"
 
 static void open_bytes(struct vnrx_shape *s, uint32_t off, uint32_t n)
@@ -45,9 +46,22 @@ static void fill_mask(struct vnrx_shape *s)
 	open_last(s);
 }
 
+static void fill_lane(struct vnetrx_gro *gro, const struct vnrx_lane *lane)
+{
+	struct vnrx_shape *s = &gro->shape[lane->index];
+
+	s->kind = (uint8_t)lane->kind;
+	s->l3 = (uint8_t)lane->l3;
+	s->l4 = (uint8_t)lane->l4;
+	s->outer_l3 = (uint8_t)lane->outer_l3;
+	s->outer_l4 = (uint8_t)lane->outer_l4;
+	s->hdr_min = (uint16_t)lane->hdr_min;
+	fill_mask(s);
+}
+
 void vnrx_shapes_init(struct vnetrx_gro *gro)
 {
-	for (uint32_t i = 0; i < VNRX_SHAPES_FIXED; i++) {
+	for (uint32_t i = 0; i < VNRX_SHAPES_TCP; i++) {
 		struct vnrx_shape *s = &gro->shape[i];
 		uint32_t l3 = VNRX_ETH_HDR + i % 3u * VNRX_VLAN_HDR;
 
@@ -57,6 +71,8 @@ void vnrx_shapes_init(struct vnetrx_gro *gro)
 		s->hdr_min = (uint16_t)(s->l4 + VNRX_TCP_HDR);
 		fill_mask(s);
 	}
+	fill_lane(gro, &vnrx_lane_udp4);
+	fill_lane(gro, &vnrx_lane_vxlan);
 	gro->shapes_next = VNRX_SHAPES_FIXED;
 }
 

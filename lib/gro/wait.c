@@ -16,6 +16,7 @@
 
 #include "../mem.h"
 #include "engine.h"
+#include "lists.h"
 
 #define WAIT_GAPS_2 7u    /* twice the gaps that a flow waits: 3.5, of which the powers of two leave 1.75 at least */
 #define WAIT_EXTRA  500u  /* ns, once per gap waited for */

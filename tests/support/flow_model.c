@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "frames.h"
+#include "gro/lists.h"
 #include "mem.h"
 
 #define NONE UINT32_MAX
@@ -211,7 +212,9 @@ void flow_model_del(struct flow_model *m, uint32_t index)
 
 void flow_model_clear(struct flow_model *m)
 {
-	vnrx_flows_clear(&m->t);
+	for (uint32_t s = vnrx_flows_oldest(&m->t); s != m->t.sentinel; s = m->t.links[s].first_next)
+		vnrx_flows_forget(&m->t, s);
+	vnrx_flows_empty(&m->t);
 	for (uint32_t i = 0; i < m->n; i++) {
 		m->slot_owner[m->entry[i].slot] = NONE;
 		free(m->entry[i].hdr);
