@@ -8,7 +8,6 @@
 
 #include "support/gro_rig.h"
 
-
 static struct gro_rig *profile_rig(void)
 {
 	struct vnetrx_gro_config cfg = { .protos = GRO_KNOWN,

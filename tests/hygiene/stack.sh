@@ -21,9 +21,9 @@ measure()
 }
 
 # Reads a graph; per public function a line "BYTES OPS PATH": the deepest sum, the deepest one at which an op is called
-# (- = none is), and the way to the first with the frames on it. Fails on a sum above the limit, on a frame whose size is
-# only known when it runs, on recursion, and on a call of something that is neither ours nor one of the four functions
-# that the environment owes.
+# (- = none is), and the way to the first with the frames on it. Fails on a sum above the limit, on a frame whose size
+# is only known when it runs, on recursion, and on a call of something that is neither ours nor one of the four
+# functions that the environment owes.
 sums()
 {
 	awk -F '"' -v limit="$limit" '
