@@ -237,6 +237,23 @@ static void bad_configurations_are_refused(void **state)
 	free(mem);
 }
 
+/* -Dgro=tcp leaves protocols out: a configuration that wants them says so, and the default is what is there */
+static void protocols_are_accepted_as_they_were_built_in(void **state)
+{
+	static const uint32_t protos[] = { VNETRX_GRO_TCP, VNETRX_GRO_UDP, VNETRX_GRO_TUNNEL, 8 };
+	struct vnetrx_gro_config cfg = { .hash_key = { 1, 2 } };
+
+	(void)state;
+	assert_true(vnetrx_gro_footprint(&cfg, NULL) > 0u);
+	for (unsigned i = 0; i < 4u; i++) {
+		const char *why = NULL;
+
+		cfg.protos = protos[i];
+		assert_int_equal(vnetrx_gro_footprint(&cfg, &why) > 0u, (protos[i] & GRO_KNOWN) != 0u);
+		assert_int_equal(why == NULL, (protos[i] & GRO_KNOWN) != 0u);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +267,7 @@ int main(void)
 		cmocka_unit_test(bytes_max_counts_the_ip_header),
 		cmocka_unit_test(batch_joins_like_single_packets),
 		cmocka_unit_test(bad_configurations_are_refused),
+		cmocka_unit_test(protocols_are_accepted_as_they_were_built_in),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

@@ -206,9 +206,33 @@ static void session_around_a_tunnel_joins(void **state)
 	gro_rig_free(rig);
 }
 
+#ifdef VNRX_TCP_ONLY
+/* -Dgro=tcp: it is read, so that it overtakes nothing of its flow */
+static void session_passes_in_order_where_only_tcp_was_built_in(void **state)
+{
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct frame f;
+
+	(void)state;
+	for (unsigned v6 = 0; v6 < 2u; v6++) {
+		session_init(&f, v6 != 0u);
+		f.pppoe = false;
+		gro_rig_train(rig, &f, 2);
+		f.pppoe = true;
+		gro_rig_train(rig, &f, 2);
+		gro_rig_expect(rig, "200:order 100:passed 100:passed");
+	}
+	assert_int_equal(gro_rig_stats(rig).pass_off, 4);
+	gro_rig_free(rig);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifdef VNRX_TCP_ONLY
+		cmocka_unit_test(session_passes_in_order_where_only_tcp_was_built_in),
+#endif
 		cmocka_unit_test(segments_of_a_session_join),
 		cmocka_unit_test(datagrams_of_a_session_join),
 		cmocka_unit_test(merged_packet_has_the_length_of_all),

@@ -8,10 +8,10 @@
 
 #include "support/gro_rig.h"
 
-
 static struct gro_rig *profile_rig(void)
 {
-	struct vnetrx_gro_config cfg = { .protos = GRO_KNOWN, .flags = VNETRX_GRO_PROFILE_VIRTIO | VNETRX_GRO_UDP_ZERO };
+	struct vnetrx_gro_config cfg = { .protos = GRO_KNOWN,
+		                         .flags = VNETRX_GRO_PROFILE_VIRTIO | VNETRX_GRO_UDP_ZERO };
 
 	return gro_rig_new(&cfg);
 }

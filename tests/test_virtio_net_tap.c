@@ -160,7 +160,7 @@ static void write_merged(struct frame *f)
 {
 	static uint8_t bytes[SEGS][SEG_LEN + 256u];
 	const struct vnetrx_gro_config cfg = {
-		.hash_key = { 1, 2 }, .protos = GRO_KNOWN & (VNETRX_GRO_TCP | VNETRX_GRO_UDP), .flags = VNETRX_GRO_PROFILE_VIRTIO,
+		.hash_key = { 1, 2 }, .protos = GRO_KNOWN & ~VNETRX_GRO_TUNNEL, .flags = VNETRX_GRO_PROFILE_VIRTIO,
 	};
 	size_t size = vnetrx_gro_footprint(&cfg, NULL);
 	void *mem = aligned_alloc(64, (size + 63u) / 64u * 64u);

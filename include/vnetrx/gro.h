@@ -24,7 +24,8 @@ struct vnetrx_gro;
 #define VNETRX_GRO_ADAPTIVE       8u /* each flow waits a small multiple of its own gap; timeout_ns is not used   */
 #define VNETRX_GRO_PROFILE_VIRTIO 16u /* merge only what vnetrx_virtio_net_encode() can say                       */
 
-/* protos: what is merged */
+/* protos: what is merged. A library built with -Dgro=tcp knows TCP alone: init refuses the others, and they pass as
+ * they are, as PPPoE does there. */
 #define VNETRX_GRO_TCP    1u
 #define VNETRX_GRO_UDP    2u /* datagrams of equal size; the host must know how to cut them again */
 #define VNETRX_GRO_TUNNEL 4u /* what is in VXLAN, VXLAN-GPE, GENEVE, GRE and IP-in-IP            */
@@ -66,7 +67,8 @@ void vnetrx_gro_expire(struct vnetrx_gro *gro, vnetrx_ns now, struct vnetrx_pktq
 /* Appends every held packet, oldest first. */
 void vnetrx_gro_flush(struct vnetrx_gro *gro, struct vnetrx_pktq *out);
 
-/* Changes what is merged from now on (VNETRX_GRO_TCP ...; 0 = nothing); all held packets leave first. */
+/* Changes what is merged from now on (VNETRX_GRO_TCP ...; 0 = nothing; what is not known counts as nothing); all held
+ * packets leave first. */
 void vnetrx_gro_set_protos(struct vnetrx_gro *gro, uint32_t protos, struct vnetrx_pktq *out);
 
 /* When the next held packet is due; VNETRX_NEVER = none held. */

@@ -14,16 +14,16 @@ measure()
 	: >"$scratch/graph"
 	for source in "$@"; do
 		# shellcheck disable=SC2086 # a list of options
-		$CC -std=c11 ${CFLAGS:--O2} -Werror -fno-stack-protector -fcallgraph-info=su -Iinclude -Ilib -c "$source" \
-			-o "$scratch/one.o" || return
+		$CC -std=c11 ${CFLAGS:--O2} -Werror -fno-stack-protector -fcallgraph-info=su -Iinclude -Ilib \
+			-c "$source" -o "$scratch/one.o" || return
 		cat "$scratch/one.ci" >>"$scratch/graph"
 	done
 }
 
-# Reads a graph; per public function a line "BYTES OPS PATH": the deepest sum, the deepest one at which an op is called (-
-# = none is), and the way to the first with the frames on it. Fails on a sum above the limit, on a frame whose size is
-# only known when it runs, on recursion, and on a call of something that is neither ours nor one of the four functions
-# that the environment owes.
+# Reads a graph; per public function a line "BYTES OPS PATH": the deepest sum, the deepest one at which an op is called
+# (- = none is), and the way to the first with the frames on it. Fails on a sum above the limit, on a frame whose size
+# is only known when it runs, on recursion, and on a call of something that is neither ours nor one of the four
+# functions that the environment owes.
 sums()
 {
 	awk -F '"' -v limit="$limit" '
