@@ -12,14 +12,6 @@ static VNRX_INLINE uint64_t add_carry(uint64_t s, uint64_t w)
 	return s + (s < w ? 1u : 0u);
 }
 
-static VNRX_INLINE uint16_t fold64(uint64_t s)
-{
-	uint64_t half = s % 4294967296u + s / 4294967296u; /* at most 33 bits */
-
-	half = half % 65536u + half / 65536u; /* at most 18 bits */
-	return vnrx_fold((uint32_t)half);
-}
-
 /* The last 0..7 bytes as one word, zeros behind them. */
 static uint64_t tail_word(const uint8_t *p, uint32_t len)
 {
@@ -44,7 +36,7 @@ uint16_t vnrx_sum(const uint8_t *p, uint32_t len)
 		a = add_carry(a, vnrx_load64(p + off));
 	if (off < len)
 		b = add_carry(b, tail_word(p + off, len - off));
-	return fold64(add_carry(add_carry(a, b), add_carry(c, d)));
+	return vnrx_fold64(add_carry(add_carry(a, b), add_carry(c, d)));
 }
 
 uint16_t vnrx_sum_pkt(const struct vnetrx_pkt *pkt, uint32_t off, uint32_t len)
@@ -73,16 +65,7 @@ uint16_t vnrx_sum_pkt(const struct vnetrx_pkt *pkt, uint32_t off, uint32_t len)
 
 uint16_t vnrx_sum_pseudo(const uint8_t *l3, unsigned version, uint32_t proto, uint32_t len)
 {
-	uint32_t rest = (uint32_t)vnrx_wire16(len / 65536u) + vnrx_wire16(len) + vnrx_wire16(proto);
-
-	if (version != 4u)
-		return fold64((uint64_t)rest + vnrx_sum(l3 + VNRX_IPV6_SRC, 32u));
-	return fold64((uint64_t)rest + vnrx_load32(l3 + VNRX_IPV4_SRC) + vnrx_load32(l3 + VNRX_IPV4_SRC + 4u));
-}
-
-uint16_t vnrx_sum_ipv4(const uint8_t *l3)
-{
-	uint64_t s = add_carry(vnrx_load64(l3), vnrx_load64(l3 + 8));
-
-	return fold64(add_carry(s, vnrx_load32(l3 + 16)));
+	if (version == 4u)
+		return vnrx_sum_pseudo4(l3, proto, len);
+	return vnrx_sum_add(vnrx_sum(l3 + VNRX_IPV6_SRC, 32u), vnrx_sum_rest(proto, len));
 }

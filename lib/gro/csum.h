@@ -43,7 +43,37 @@ uint16_t vnrx_sum_pkt(const struct vnetrx_pkt *pkt, uint32_t off, uint32_t len);
  * length. */
 uint16_t vnrx_sum_pseudo(const uint8_t *l3, unsigned version, uint32_t proto, uint32_t len);
 
-/* The sum of an IPv4 header without options; 0xffff = its checksum is right. */
-uint16_t vnrx_sum_ipv4(const uint8_t *l3);
+/* ---- of few bytes: inline ---- */
+
+static VNRX_INLINE uint16_t vnrx_fold64(uint64_t s)
+{
+	uint64_t half = s % 4294967296u + s / 4294967296u; /* at most 33 bits */
+
+	half = half % 65536u + half / 65536u; /* at most 18 bits */
+	return vnrx_fold((uint32_t)half);
+}
+
+/* Protocol and length of a pseudo header. */
+static VNRX_INLINE uint16_t vnrx_sum_rest(uint32_t proto, uint32_t len)
+{
+	return vnrx_fold64((uint64_t)vnrx_wire16(len / 65536u) + vnrx_wire16(len) + vnrx_wire16(proto));
+}
+
+/* The pseudo header of IPv4. */
+static VNRX_INLINE uint16_t vnrx_sum_pseudo4(const uint8_t *l3, uint32_t proto, uint32_t len)
+{
+	uint64_t rest = (uint64_t)vnrx_wire16(len / 65536u) + vnrx_wire16(len) + vnrx_wire16(proto);
+
+	return vnrx_fold64(rest + vnrx_load32(l3 + VNRX_IPV4_SRC) + vnrx_load32(l3 + VNRX_IPV4_SRC + 4u));
+}
+
+/* An IPv4 header without options; 0xffff = its checksum is right. */
+static VNRX_INLINE uint16_t vnrx_sum_ipv4(const uint8_t *l3)
+{
+	uint64_t sum = (uint64_t)vnrx_load32(l3) + vnrx_load32(l3 + 4) + vnrx_load32(l3 + 8) + vnrx_load32(l3 + 12) +
+	               vnrx_load32(l3 + 16);
+
+	return vnrx_fold64(sum);
+}
 
 #endif

@@ -58,8 +58,10 @@ static VNRX_INLINE void csum_finish(const struct vnetrx_gro *gro, const struct v
 	uint8_t *csum = f->hdr + f->l4 + csum_off;
 	struct vnetrx_pkt *head = f->head;
 
-	*pseudo = vnrx_sum_pseudo(f->hdr + f->l3, (kind & VNRX_KIND_IPV6) != 0u ? 6u : 4u,
-	                          udp ? VNRX_PROTO_UDP : VNRX_PROTO_TCP, l4_len);
+	if ((kind & VNRX_KIND_IPV6) != 0u)
+		*pseudo = vnrx_sum_pseudo(f->hdr + f->l3, 6u, udp ? VNRX_PROTO_UDP : VNRX_PROTO_TCP, l4_len);
+	else
+		*pseudo = vnrx_sum_pseudo4(f->hdr + f->l3, udp ? VNRX_PROTO_UDP : VNRX_PROTO_TCP, l4_len);
 	if ((gro->flags & VNETRX_GRO_CSUM_BYTES) != 0u) {
 		csum_bytes(f, l4_len, csum, *pseudo);
 		return;
