@@ -200,7 +200,7 @@ static unsigned deliver(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
 /* One packet into as many buffers as it takes; only its headers are written. */
 static void device_sends(struct front *f, struct softring_chain *chains, unsigned *n)
 {
-	uint32_t left = HDR_LEN + f->len, off = 0;
+	uint32_t left = HDR_LEN + f->len;
 	unsigned nbufs = 0;
 	uint8_t *first = NULL;
 
@@ -215,7 +215,6 @@ static void device_sends(struct front *f, struct softring_chain *chains, unsigne
 			first = seg.addr;
 		softring_put(f->pair.dev, &chains[(*n)++], take);
 		left -= take;
-		off += take;
 		nbufs++;
 	}
 	memset(first, 0, HDR_LEN + 14u);
