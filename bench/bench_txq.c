@@ -6,10 +6,10 @@
  * sends them, they are given back. Ring of 256, event index.
  *
  * Second table, SIMULATED: small writes of 1 to 128 streams as in "improve small packet performance" (Linux, 2011), see
- * tx_sim.h for what takes how long. "before": an interrupt is asked for after every packet, the queue is stopped when it
- * is full and woken by the interrupt. "after": this queue. Published there, on a network: +16.2 % of bandwidth over all
- * streams at 1 KiB, +4.6 % at 16 KiB, 2.5 to 3 % of packets met a full ring. --check: "after" sends at least 1.16 times
- * as much at 1 KiB, not less at 16 KiB, and at least 100 packets for an interrupt where the ring is full.
+ * tx_sim.h for what takes how long. "before": an interrupt is asked for after every packet, the queue is stopped when
+ * it is full and woken by the interrupt. "after": this queue. Published there, on a network: +16.2 % of bandwidth over
+ * all streams at 1 KiB, +4.6 % at 16 KiB, 2.5 to 3 % of packets met a full ring. --check: "after" sends at least 1.16
+ * times as much at 1 KiB, not less at 16 KiB, and at least 100 packets for an interrupt where the ring is full.
  */
 #include <stdio.h>
 #include <string.h>
@@ -232,7 +232,9 @@ static void sim_rows(struct bench *b, uint32_t bytes, double sum[2], double *irq
 	char name[40];
 
 	for (unsigned i = 0; i < sizeof(stream_counts) / sizeof(stream_counts[0]); i++) {
-		struct tx_sim_case c = { .streams = stream_counts[i], .bytes = bytes, .packets = b->quick ? 20000u : 200000u };
+		struct tx_sim_case c = {
+			.streams = stream_counts[i], .bytes = bytes, .packets = b->quick ? 20000u : 200000u
+		};
 		struct tx_sim_result before, after;
 
 		c.before = true;

@@ -124,7 +124,8 @@ static void ring_row(struct bench *b, uint32_t flags, unsigned out, unsigned in)
 	struct bench_stat stat;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s %s", ring_pair_name(flags), out == 0u ? "bufs" : out == 1u ? "1 seg" : "2 segs");
+	snprintf(name, sizeof(name), "%s %s", ring_pair_name(flags),
+	         out == 0u ? "bufs" : out == 1u ? "1 seg" : "2 segs");
 	if (!bench_wanted(b, name) || b->check)
 		return;
 	ring_pair_open(&r.pair, b, RING, flags, 2);
@@ -199,7 +200,7 @@ static unsigned deliver(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
 /* One packet into as many buffers as it takes; only its headers are written. */
 static void device_sends(struct front *f, struct softring_chain *chains, unsigned *n)
 {
-	uint32_t left = HDR_LEN + f->len, off = 0;
+	uint32_t left = HDR_LEN + f->len;
 	unsigned nbufs = 0;
 	uint8_t *first = NULL;
 
@@ -214,7 +215,6 @@ static void device_sends(struct front *f, struct softring_chain *chains, unsigne
 			first = seg.addr;
 		softring_put(f->pair.dev, &chains[(*n)++], take);
 		left -= take;
-		off += take;
 		nbufs++;
 	}
 	memset(first, 0, HDR_LEN + 14u);

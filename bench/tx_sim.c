@@ -22,7 +22,7 @@ struct sim {
 	struct vnetrx_txq   *txq; /* after */
 	void     *mem;
 	size_t    mem_size;
-	uint8_t   frame[HEADROOM + 1024]; /* one for all: nothing is written to it while it is out but its empty header */
+	uint8_t   frame[HEADROOM + 1024]; /* one for all: nothing is written to it but the same empty header */
 	uint64_t  guest;          /* clocks */
 	uint64_t  device;
 	uint64_t  irq_at;         /* NEVER = none is pending                        */
@@ -107,7 +107,7 @@ static void before_reap(struct sim *s)
 	busy(s, (uint64_t)TX_SIM_REAP * (unsigned)n);
 }
 
-/* false = no room: the queue is stopped. Whatever is finished is freed first, and then the next interrupt is asked for. */
+/* false = no room: the queue is stopped. What is finished is freed first, then the next interrupt is asked for. */
 static bool before_send(struct sim *s, const struct vnetrx_virtq_seg *seg)
 {
 	struct vnetrx_virtq_seg joined = { .dma = seg->dma - HDR_LEN, .len = seg->len + HDR_LEN };

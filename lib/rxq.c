@@ -107,6 +107,21 @@ static void put_back(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsig
 	}
 }
 
+/* Takes up to a batch of packets off the FIFO. */
+static unsigned fifo_take(struct vnetrx_pktq *fifo, struct vnetrx_pkt **pkts)
+{
+	struct vnetrx_pkt *pkt = fifo->first;
+	unsigned n;
+
+	for (n = 0; n < VNRX_BATCH && pkt != NULL; n++) {
+		pkts[n] = pkt;
+		pkt = pkt->next;
+	}
+	fifo->first = pkt;
+	fifo->count -= n;
+	return n;
+}
+
 /* Offers what is finished. Packets leave the FIFO before the host sees them: from then on `next` is its own, and it may
  * free them at once. */
 static void deliver(struct vnetrx_rxq *q)
@@ -115,8 +130,7 @@ static void deliver(struct vnetrx_rxq *q)
 	unsigned n, took;
 
 	while (q->fifo.first != NULL && !q->is_full) {
-		for (n = 0; n < VNRX_BATCH && q->fifo.first != NULL; n++)
-			pkts[n] = vnetrx_pktq_take(&q->fifo);
+		n = fifo_take(&q->fifo, pkts);
 		count_delivered(q, pkts, n, false);
 		took = q->host_ops.deliver(q->host, pkts, n);
 		if (took < n) {
@@ -151,19 +165,25 @@ static VNRX_COLD unsigned early(struct vnetrx_rxq *q, struct vnetrx_pkt **pkts, 
 	return kept;
 }
 
+/* Without GRO: all at once onto the FIFO, which is empty. */
 static void pass_all(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
 {
+	vnetrx_ns now = q->clock;
+
 	for (unsigned i = 0; i < n; i++) {
-		pkts[i]->seen_first = pkts[i]->seen_last = q->clock;
-		pkts[i]->reason = VNETRX_LEFT_PASSED;
-		vnetrx_pktq_add(&q->fifo, pkts[i]);
+		pkts[i]->next = i + 1u < n ? pkts[i + 1u] : NULL;
+		pkts[i]->seen_first = pkts[i]->seen_last = now;
 	}
+	if (n > 0u)
+		q->fifo = (struct vnetrx_pktq){ pkts[0], pkts[n - 1u], n };
 }
 
 static void learn(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
 {
 	struct vnetrx_sizer sizer = q->sizer;
 
+	if (sizer.len_min == sizer.len_max)
+		return; /* nothing to choose */
 	for (unsigned i = 0; i < n; i++)
 		vnetrx_sizer_add(&sizer, pkts[i]->len);
 	q->sizer.avg = sizer.avg;
@@ -366,18 +386,4 @@ vnetrx_ns vnetrx_rxq_deadline(const struct vnetrx_rxq *q)
 	if (q->is_short && !q->is_broken && q->retry_at < deadline)
 		deadline = q->retry_at;
 	return deadline;
-}
-
-enum vnetrx_rxq_state vnetrx_rxq_state(const struct vnetrx_rxq *q)
-{
-	if (q->is_broken)
-		return VNETRX_RXQ_BROKEN;
-	if (q->fifo.first != NULL)
-		return VNETRX_RXQ_STALLED;
-	return q->is_short ? VNETRX_RXQ_SHORT : VNETRX_RXQ_RUNNING;
-}
-
-uint32_t vnetrx_rxq_buf_len(const struct vnetrx_rxq *q)
-{
-	return vnetrx_sizer_len(&q->sizer);
 }

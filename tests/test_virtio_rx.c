@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A receive queue over a virtqueue, against the examples' device side: every kind of ring, both layouts of the header. */
+/* A receive queue over a virtqueue, against the examples' device side: every kind of ring, both header layouts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void for_all_rings(struct rx_options opt, void (*f)(struct rx_rig *r))
 {
 	uint32_t flags = 0;
 
-	for (unsigned i = 0; ring_rig_kind(i, &flags) != NULL; i++) {
+	for (unsigned i = 0; ring_pair_kind(i, &flags) != NULL; i++) {
 		struct rx_rig r;
 
 		opt.flags = flags;
@@ -383,11 +383,11 @@ static void break_and_repair(struct rx_rig *r)
 			assert_true(rx_rig_send(r, 1400));
 			rx_rig_drain(r);
 		}
-		ring_rig_break(&r->ring);
+		ring_pair_break(&r->ring);
 		(void)vnetrx_rxq_poll(r->rxq, 64, r->now);
 		assert_int_equal(vnetrx_rxq_state(r->rxq), VNETRX_RXQ_BROKEN);
 		assert_int_equal(vnetrx_rxq_poll(r->rxq, 64, r->now), 0);
-		ring_rig_reset_device(&r->ring);
+		ring_pair_reset_device(&r->ring);
 		vnetrx_virtq_reset(r->ring.vq);
 		assert_int_equal(vnetrx_rxq_reclaim(r->rxq), r->rx.bufs_max);
 		assert_int_equal(vnetrx_rxq_fill(r->rxq), r->rx.bufs_max);
@@ -409,11 +409,11 @@ static void wrong_configurations_are_refused(void **state)
 	struct vnetrx_virtio_rx rx;
 	struct vnetrx_virtio_rx_config cfg = { .hdr_len = 12 };
 	struct vnetrx_buf buf = { .len = 64 };
-	struct ring_rig ring;
+	struct ring_pair ring;
 
 	(void)state;
 	assert_int_equal(vnetrx_virtio_rx_init(&rx, &cfg), VNETRX_ERR_INVALID); /* no ring */
-	ring_rig_open(&ring, 8, 0, 1);
+	ring_pair_open(&ring, 8, 0, 1);
 	cfg.vq = ring.vq;
 	assert_int_equal(vnetrx_virtio_rx_init(&rx, &cfg), VNETRX_OK);
 	cfg.hdr_len = 11;
@@ -424,12 +424,12 @@ static void wrong_configurations_are_refused(void **state)
 	cfg.flags = 0;
 	assert_int_equal(vnetrx_virtq_add_bufs(ring.vq, &buf, 1), 1);
 	assert_int_equal(vnetrx_virtio_rx_init(&rx, &cfg), VNETRX_ERR_INVALID); /* in use */
-	ring_rig_close(&ring);
-	ring_rig_open(&ring, 1, 0, 1);
+	ring_pair_close(&ring);
+	ring_pair_open(&ring, 1, 0, 1);
 	cfg.vq = ring.vq;
 	cfg.flags = VNETRX_VIRTIO_RX_SPLIT_HDR;
 	assert_int_equal(vnetrx_virtio_rx_init(&rx, &cfg), VNETRX_ERR_INVALID); /* not one buffer fits */
-	ring_rig_close(&ring);
+	ring_pair_close(&ring);
 }
 
 int main(void)

@@ -65,7 +65,7 @@ static void each_lie_alone_leaves_the_queue_working(void **state)
 	uint32_t flags = 0;
 
 	(void)state;
-	for (unsigned ring = 0; ring_rig_kind(ring, &flags) != NULL; ring++) {
+	for (unsigned ring = 0; ring_pair_kind(ring, &flags) != NULL; ring++) {
 		for (unsigned kind = 0; kind < FAULTY_RING_KINDS_NUM; kind++) {
 			struct hostile_rig *r = rig_new(flags, 100u * ring + kind);
 
@@ -97,7 +97,7 @@ static void mixed_lies_lose_no_buffer_and_good_traffic_goes_on(void **state)
 	uint32_t flags = 0;
 
 	(void)state;
-	for (unsigned ring = 0; ring_rig_kind(ring, &flags) != NULL; ring++) {
+	for (unsigned ring = 0; ring_pair_kind(ring, &flags) != NULL; ring++) {
 		struct hostile_rig *r = rig_new(flags, ring);
 
 		tracker_spoil(&r->tracker, !RUNNING_ON_VALGRIND); /* headers change after they were read, too */

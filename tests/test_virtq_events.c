@@ -155,6 +155,25 @@ static void publishing_alone_does_not_use_up_the_kick(void **state)
 	ring_close(&rig);
 }
 
+/* An event set inside what was looked at before is answered: the device found that by itself. */
+static void the_window_ends_with_each_look(void **state)
+{
+	struct ring_rig rig;
+
+	(void)state;
+	open_ring(&rig, 8, EVENT);
+	dev_set_event(&rig, 7);
+	drv_add_bufs(&rig, 3, 0);
+	assert_false(drv_kick(&rig));
+	dev_set_event(&rig, 2);
+	drv_add_bufs(&rig, 1, 3);
+	assert_false(drv_kick(&rig));
+	dev_set_event(&rig, 4);
+	drv_add_bufs(&rig, 1, 4);
+	assert_true(drv_kick(&rig));
+	ring_close(&rig);
+}
+
 /* So many were published without a look that the window cannot tell: 65534 still can. */
 static void a_kick_is_forced_before_the_window_wraps(void **state)
 {
@@ -399,6 +418,22 @@ static void the_delay_can_be_set(void **state)
 	}
 }
 
+/* Packed rings count descriptors: three chains of three are nine, of which 6 are waited for. */
+static void a_packed_delay_counts_descriptors(void **state)
+{
+	struct ring_rig rig;
+	unsigned i;
+
+	(void)state;
+	ring_open(&rig, (struct vnetrx_virtq_config){ .size = 16, .flags = PACKED | EVENT, .segs_max = 3 });
+	for (i = 0; i < 3u; i++)
+		drv_add(&rig, 1, 2, i);
+	vnetrx_virtq_publish(rig.vq);
+	assert_false(vnetrx_virtq_enable_delayed(rig.vq));
+	assert_int_equal(dev_wish(&rig), DESC | 32768u | 6u);
+	ring_close(&rig);
+}
+
 /* Against division, from inside, for numbers that no ring of a test reaches. */
 static void the_share_is_exact(void **state)
 {
@@ -495,6 +530,7 @@ int main(void)
 		cmocka_unit_test(flags_alone_decide_without_event_indices),
 		cmocka_unit_test(packed_flags_count_with_event_indices_too),
 		cmocka_unit_test(publishing_alone_does_not_use_up_the_kick),
+		cmocka_unit_test(the_window_ends_with_each_look),
 		cmocka_unit_test(a_kick_is_forced_before_the_window_wraps),
 		cmocka_unit_test(callbacks_start_disabled),
 		cmocka_unit_test(enable_asks_for_the_next_used_buffer),
@@ -504,6 +540,7 @@ int main(void)
 		cmocka_unit_test(a_disabled_event_index_is_as_far_away_as_can_be),
 		cmocka_unit_test(three_quarters_of_what_is_out_is_waited_for),
 		cmocka_unit_test(the_delay_can_be_set),
+		cmocka_unit_test(a_packed_delay_counts_descriptors),
 		cmocka_unit_test(the_share_is_exact),
 		cmocka_unit_test(a_packed_delay_crosses_the_end),
 		cmocka_unit_test(a_delay_that_is_over_is_told),

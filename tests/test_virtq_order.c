@@ -161,6 +161,24 @@ static void a_batch_beyond_the_used_index_breaks_the_ring(void **state)
 	}
 }
 
+/* The first batch is right; the second goes beyond the index. What was right comes back first. */
+static void a_second_batch_beyond_the_used_index_breaks_the_ring(void **state)
+{
+	struct vnetrx_done done[8];
+	struct ring_rig    rig;
+
+	(void)state;
+	open_ordered(&rig, false, 1);
+	drv_add_bufs(&rig, 6, 0);
+	vnetrx_virtq_publish(rig.vq);
+	dev_use(&rig, 1, 60, 2);
+	dev_use(&rig, 4, 60, 2); /* would end a batch of three */
+	assert_int_equal(vnetrx_virtq_reap(rig.vq, done, 8), 2);
+	assert_int_equal(done[1].id, 1);
+	drv_expect_broken(&rig, VNETRX_VIRTQ_BAD_ORDER);
+	ring_close(&rig);
+}
+
 /* The batch is announced; an id of a buffer that came back before it, or never went out, does not end it. */
 static void a_batch_that_ends_with_no_lent_buffer_breaks_the_ring(void **state)
 {
@@ -223,6 +241,7 @@ int main(void)
 		cmocka_unit_test(skipped_chains_are_as_long_as_they_were_lent),
 		cmocka_unit_test(the_length_of_a_skipped_chain_is_at_most_32_bits),
 		cmocka_unit_test(a_batch_beyond_the_used_index_breaks_the_ring),
+		cmocka_unit_test(a_second_batch_beyond_the_used_index_breaks_the_ring),
 		cmocka_unit_test(a_batch_that_ends_with_no_lent_buffer_breaks_the_ring),
 		cmocka_unit_test(an_index_taken_back_inside_a_batch_breaks_the_ring),
 		cmocka_unit_test(skipped_entries_are_not_looked_at),

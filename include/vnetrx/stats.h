@@ -172,9 +172,13 @@ const char *vnetrx_stats_name(unsigned i);
 /* What it counts; NULL past the end. */
 const char *vnetrx_stats_text(unsigned i);
 
-/* The same for struct vnetrx_txq_stats, all of them in the stage "tx". */
+/* The number of counters in struct vnetrx_txq_stats. */
 #define VNETRX_TXQ_STATS_NUM (sizeof(struct vnetrx_txq_stats) / sizeof(uint64_t))
+
+/* "tx.name" of the i-th counter of struct vnetrx_txq_stats; NULL past the end. */
 const char *vnetrx_txq_stats_name(unsigned i);
+
+/* What it counts; NULL past the end. */
 const char *vnetrx_txq_stats_text(unsigned i);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A virtio-net receive queue as the device below a vnetrx_rxq: the ops over a virtqueue, for any transport that can give
- * ring memory and a doorbell.
+ * A virtio-net receive queue as the device below a vnetrx_rxq: the ops over a virtqueue, for any transport that can
+ * give ring memory and a doorbell.
  *
  *   vnetrx_rxq --post--> add, publish      --kick--> doorbell, if the device wants one
  *              <--reap-- used buffers      <--arm--- interrupts on, and a second look
  *
- * Without ANY_LAYOUT and VERSION_1 a device wants its header in a descriptor of its own (virtio 1.2, 2.7.4.3 and 5.1.6.1).
+ * Without ANY_LAYOUT and VERSION_1 a device wants its header in a descriptor of its own (virtio 1.2, 2.7.4.3, 5.1.6.1).
  * VNETRX_VIRTIO_RX_SPLIT_HDR gives each buffer two descriptors, the first over the hdr_len bytes at its beginning, the
  * second over the rest: the bytes land where they land without it, in further buffers of a merged packet too.
  */
@@ -50,8 +50,8 @@ struct vnetrx_virtio_rx {
 
 /* post, reap, kick, decode and arm; `dev` is a struct vnetrx_virtio_rx. A platform that needs its buffers synchronised
  * copies the table and adds sync_cpu and sync_dev, which get the same `dev`. reap turns interrupts off again and is < 0
- * once the ring is broken; then: device reset (or this queue by RING_RESET), vnetrx_virtq_reset(), vnetrx_rxq_reclaim(),
- * device started, vnetrx_rxq_fill(). */
+ * once the ring is broken; then: device reset (or this queue by RING_RESET), vnetrx_virtq_reset(),
+ * vnetrx_rxq_reclaim(), device started, vnetrx_rxq_fill(). */
 extern const struct vnetrx_dev_ops vnetrx_virtio_rx_ops;
 
 /* Sets up *rx; touches no ring memory. VNETRX_ERR_INVALID: a field is out of its range, or the ring is in use. */

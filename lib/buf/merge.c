@@ -308,6 +308,8 @@ static struct vnetrx_pkt *further(struct vnetrx_merge *m, struct vnrx_slot *slot
 		assembly_free(m, &m->stats.drop_meta);
 		return NULL;
 	}
+	m->stats.bufs += head->nbufs - 1u;
+	m->stats.frags += head->nfrags - 1u;
 	return head;
 }
 
@@ -336,7 +338,7 @@ unsigned vnetrx_merge_add(struct vnetrx_merge *merge, const struct vnetrx_done *
                           struct vnetrx_pkt **out)
 {
 	struct vnetrx_pool *pool = merge->pool;
-	uint64_t            bytes = 0, bufs = 0, frags = 0;
+	uint64_t            bytes = 0;
 	unsigned            i, count = 0;
 
 	for (i = 0; i < n && i < AHEAD; i++)
@@ -357,13 +359,11 @@ unsigned vnetrx_merge_add(struct vnetrx_merge *merge, const struct vnetrx_done *
 			continue;
 		out[count++] = pkt;
 		bytes += pkt->len;
-		bufs += pkt->nbufs;
-		frags += pkt->nfrags;
 	}
 	merge->stats.pkts += count;
 	merge->stats.bytes += bytes;
-	merge->stats.bufs += bufs;
-	merge->stats.frags += frags;
+	merge->stats.bufs += count; /* further ones are counted where they come */
+	merge->stats.frags += count;
 	return count;
 }
 

@@ -91,43 +91,57 @@ static unsigned lend_again(struct vnetrx_pool *p, struct vnetrx_buf *bufs, unsig
 	return n;
 }
 
-/* Cuts up to n buffers of len bytes from the run at hand, which has room for at least one. What is left when no other
- * of the same length fits goes to the last: to the device with it, or only on its bill. */
+/* The buffer of len bytes at `at`, behind its headroom, is lent; it costs `take`. */
+static VNRX_INLINE void carve_one(struct vnrx_slot *slot, const struct vnrx_cut *at, struct vnetrx_buf *buf,
+                                  uint32_t id, uint32_t len, uint32_t take)
+{
+	slot->addr = at->next;
+	slot->dma = at->dma;
+	slot->len = len;
+	slot->truesize = take;
+	slot->run = at->run;
+	slot->state = VNRX_SLOT_LENT;
+	buf->addr = at->next;
+	buf->dma = at->dma;
+	buf->len = len;
+	buf->id = id;
+}
+
+/* Cuts up to n (> 0) buffers of len bytes from the run at hand, which has room for at least one. What is left when no
+ * other of the same length fits goes to the last: to the device with it, or only on its bill. */
 static unsigned carve(struct vnetrx_pool *p, uint32_t len, struct vnetrx_buf *bufs, unsigned n)
 {
 	struct vnrx_slot *slots = p->slots;
-	uint16_t         *ids = p->ids + p->ids_free;
-	struct vnrx_cut   cut = p->cut;
-	uint32_t          headroom = p->headroom, fixed = p->fixed;
-	uint32_t          whole = headroom + len, left = cut.left, hole = p->hole;
-	unsigned          i;
+	const uint16_t   *ids = p->ids + p->ids_free;
+	struct vnrx_cut   at = { p->cut.next + p->headroom, p->cut.dma + p->headroom, p->cut.left, p->cut.run };
+	uint32_t          whole = p->headroom + len;
+	unsigned          i = 0;
 
-	for (i = 0; i < n && left >= whole; i++) {
-		uint32_t          take = left - whole < whole ? left : whole;
-		uint32_t          id = *--ids;
-		struct vnrx_slot *slot = &slots[id];
+	for (; i < n && at.left / 2u >= whole; i++) {
+		uint32_t id = *--ids;
 
-		slot->addr = cut.next + headroom;
-		slot->dma = cut.dma + headroom;
-		slot->len = fixed != 0u ? len : take - headroom;
-		slot->truesize = take + hole;
-		slot->run = cut.run;
-		slot->state = VNRX_SLOT_LENT;
-		bufs[i] = (struct vnetrx_buf){ slot->addr, slot->dma, slot->len, id };
-		cut.next += take;
-		cut.dma += take;
-		left -= take;
-		hole = 0;
+		carve_one(&slots[id], &at, &bufs[i], id, len, whole);
+		at.next += whole;
+		at.dma += whole;
+		at.left -= whole;
 	}
-	p->carved_bytes += p->hole + (cut.left - left);
+	if (i < n && at.left >= whole) {
+		uint32_t id = *--ids;
+
+		carve_one(&slots[id], &at, &bufs[i], id, p->fixed != 0u ? len : at.left - p->headroom, at.left);
+		at.left = 0;
+		i++;
+	}
+	slots[bufs[0].id].truesize += p->hole;
+	p->carved_bytes += p->hole + (p->cut.left - at.left);
 	p->carved += i;
-	p->pages.runs[cut.run].posted = (uint16_t)(p->pages.runs[cut.run].posted + i);
+	p->pages.runs[at.run].posted = (uint16_t)(p->pages.runs[at.run].posted + i);
 	p->ids_free -= i;
 	p->hole = 0;
-	p->cut.next = cut.next;
-	p->cut.dma = cut.dma;
-	p->cut.left = left;
-	if (left == 0u)
+	p->cut.next += p->cut.left - at.left;
+	p->cut.dma += p->cut.left - at.left;
+	p->cut.left = at.left;
+	if (at.left == 0u)
 		p->cut.run = VNRX_RUN_NONE;
 	return i;
 }

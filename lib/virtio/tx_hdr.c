@@ -79,7 +79,7 @@ static void put_le16(uint8_t *p, uint32_t v)
 	p[1] = (uint8_t)(v >> 8);
 }
 
-static VNRX_COLD void offloads_write(const struct vnetrx_tx_pkt *pkt, uint8_t *h)
+static void offloads_write(const struct vnetrx_tx_pkt *pkt, uint8_t *h)
 {
 	h[OFF_FLAGS] = F_NEEDS_CSUM;
 	put_le16(h + OFF_CSUM_START, pkt->csum_start);
@@ -99,12 +99,8 @@ void vnrx_tx_hdr_write(const struct vnetrx_tx_pkt *pkt, uint8_t *hdr, uint32_t h
 {
 	uint8_t h[HDR_OUTER] = { 0 };
 
-	if (pkt->flags != 0u)
-		offloads_write(pkt, h);
-	if (hdr_len == HDR_MRG) /* nearly always; a copy of fixed length needs no call */
-		memcpy(hdr, h, HDR_MRG);
-	else
-		memcpy(hdr, h, hdr_len);
+	offloads_write(pkt, h);
+	memcpy(hdr, h, hdr_len);
 }
 
 int vnetrx_tx_pkt_offload(struct vnetrx_tx_pkt *tx, const struct vnetrx_pkt *pkt, uint32_t features)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Invariants: a packet is out exactly while its id is not on the stack; room is decided before anything is written, so a
- * refused packet leaves no trace; is_armed holds only while nothing can have made the interrupt unnecessary.
+ * Invariants: a packet is out exactly while its id is not on the stack; room is decided before anything is written, so
+ * a refused packet leaves no trace; is_armed holds only while nothing can have made the interrupt unnecessary.
  */
 #include "txq.h"
+
+#include "virtio_hdr.h"
 
 /* ---- packets back to the host ---- */
 
@@ -49,7 +51,7 @@ static unsigned take(struct vnetrx_txq *q, unsigned budget)
 
 bool vnrx_txq_restart(struct vnetrx_txq *q)
 {
-	if (q->is_stopped || q->is_broken || vnetrx_virtq_free_slots(q->vq) < q->slots_max)
+	if (q->is_stopped || q->is_broken || q->vq->free_num < q->slots_max)
 		return false;
 	q->is_refused = false;
 	q->stats.resumes++;
@@ -84,9 +86,9 @@ static VNRX_COLD int wrong(struct vnetrx_txq *q, int err)
 /* Whether `need` slots are free, if need be after taking back what is finished. */
 static bool has_room(struct vnetrx_txq *q, uint32_t need)
 {
-	if (VNRX_LIKELY(vnetrx_virtq_free_slots(q->vq) >= need))
+	if (VNRX_LIKELY(q->vq->free_num >= need))
 		return true;
-	return take_batch(q, VNRX_TX_BATCH) > 0u && vnetrx_virtq_free_slots(q->vq) >= need;
+	return take_batch(q, VNRX_TX_BATCH) > 0u && q->vq->free_num >= need;
 }
 
 /* Bytes of the frame; more than 32 bits hold count as that much. */
@@ -108,12 +110,23 @@ static int check(const struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, ui
 	return vnrx_tx_hdr_check(pkt, len, q->features, q->hdr_len);
 }
 
+/* A header of 12 bytes that asks for nothing is nearly every one. */
+static VNRX_INLINE void write_header(const struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, uint8_t *hdr)
+{
+	if (pkt->flags != 0u)
+		vnrx_tx_hdr_write(pkt, hdr, q->hdr_len);
+	else if (VNRX_LIKELY(q->hdr_len == HDR_MRG))
+		memset(hdr, 0, HDR_MRG);
+	else
+		memset(hdr, 0, q->hdr_len);
+}
+
 /* Header and data in one descriptor. */
 static int add_joined(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, uint32_t id)
 {
 	struct vnetrx_virtq_seg segs[VNRX_TX_SEGS_MAX];
 
-	vnrx_tx_hdr_write(pkt, pkt->head - q->hdr_len, q->hdr_len);
+	write_header(q, pkt, pkt->head - q->hdr_len);
 	segs[0].dma = pkt->segs[0].dma - q->hdr_len;
 	segs[0].len = pkt->segs[0].len + q->hdr_len;
 	segs[0].rsvd = 0;
@@ -128,7 +141,7 @@ static int add_apart(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, uint
 	struct vnetrx_virtq_seg segs[VNRX_TX_SEGS_MAX + 1u];
 	size_t off = (size_t)id * q->stride;
 
-	vnrx_tx_hdr_write(pkt, q->hdrs + off, q->hdr_len);
+	write_header(q, pkt, q->hdrs + off);
 	segs[0].dma = q->hdrs_dma + off;
 	segs[0].len = q->hdr_len;
 	segs[0].rsvd = 0;
@@ -156,8 +169,10 @@ static void count(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, uint32_
 	q->stats.pkts++;
 	q->stats.bytes += len;
 	q->stats.slots += slots;
-	q->stats.csum_pkts += (pkt->flags & VNETRX_TX_CSUM) != 0u ? 1u : 0u;
-	q->stats.gso_pkts += pkt->gso_type != VNETRX_GSO_NONE ? 1u : 0u;
+	if (pkt->flags != 0u) {
+		q->stats.csum_pkts++;
+		q->stats.gso_pkts += pkt->gso_type != VNETRX_GSO_NONE ? 1u : 0u;
+	}
 }
 
 int vnetrx_txq_add(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt)
@@ -174,7 +189,7 @@ int vnetrx_txq_add(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt)
 		return wrong(q, err);
 	if (VNRX_UNLIKELY(q->is_broken))
 		return VNETRX_ERR_BAD;
-	need = vnetrx_virtq_slots_needed(q->vq, pkt->nsegs + (joined ? 0u : 1u));
+	need = vnrx_virtq_needed(q->vq, pkt->nsegs + (joined ? 0u : 1u));
 	if (q->is_stopped || !has_room(q, need))
 		return q->is_broken ? VNETRX_ERR_BAD : refuse(q);
 	err = put(q, pkt, joined);

@@ -6,6 +6,7 @@
 #include "vnetrx/txq.h"
 
 #include "../shared.h"
+#include "virtq.h"
 
 #define VNRX_TX_BATCH    64u /* packets given back at once */
 #define VNRX_TX_SEGS_MAX 64u
@@ -38,9 +39,11 @@ struct vnetrx_txq {
 	size_t    shared[VNRX_TXQ_WORDS];
 };
 
-/* Writes the header that a packet of `len` bytes asks for. VNETRX_ERR_CANNOT: the device offers no such thing;
+/* Whether a packet of `len` bytes may ask for what it does. VNETRX_ERR_CANNOT: the device offers no such thing;
  * VNETRX_ERR_INVALID: it contradicts itself. */
 int vnrx_tx_hdr_check(const struct vnetrx_tx_pkt *pkt, uint32_t len, uint32_t features, uint32_t hdr_len);
+
+/* Writes the header of a packet that asks for something. */
 void vnrx_tx_hdr_write(const struct vnetrx_tx_pkt *pkt, uint8_t *hdr, uint32_t hdr_len);
 
 /* For a queue that refused: is there room for the largest packet now? Then it says so to the host. */

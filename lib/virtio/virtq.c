@@ -26,7 +26,7 @@ uint32_t vnetrx_virtq_free_slots(const struct vnetrx_virtq *vq)
 
 uint32_t vnetrx_virtq_slots_needed(const struct vnetrx_virtq *vq, unsigned segs)
 {
-	return (vq->flags & VNETRX_VIRTQ_INDIRECT) != 0u && segs > 1u ? 1u : segs;
+	return vnrx_virtq_needed(vq, segs);
 }
 
 uint32_t vnetrx_virtq_outstanding(const struct vnetrx_virtq *vq)
@@ -48,7 +48,7 @@ int vnetrx_virtq_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg
 		return VNETRX_ERR_INVALID;
 	if (is_broken(vq))
 		return VNETRX_ERR_BAD;
-	if (vnetrx_virtq_slots_needed(vq, out + in) > vq->free_num)
+	if (vnrx_virtq_needed(vq, out + in) > vq->free_num)
 		return VNETRX_ERR_BUSY;
 	if (is_packed(vq))
 		vnrx_packed_add(vq, segs, out, in, id);

@@ -95,6 +95,12 @@ void     vnrx_packed_disarm(struct vnetrx_virtq *vq);
 bool     vnrx_packed_ready(const struct vnetrx_virtq *vq, uint32_t point); /* whether any was */
 uint32_t vnrx_packed_point(const struct vnetrx_virtq *vq);
 
+/* vnetrx_virtq_slots_needed(), without a call. */
+static VNRX_INLINE uint32_t vnrx_virtq_needed(const struct vnetrx_virtq *vq, unsigned segs)
+{
+	return (vq->flags & VNETRX_VIRTQ_INDIRECT) != 0u && segs > 1u ? 1u : segs;
+}
+
 /* Breaks the ring and says so. */
 static VNRX_INLINE int vnrx_virtq_break(struct vnetrx_virtq *vq, enum vnetrx_virtq_fault fault)
 {

@@ -101,6 +101,15 @@ static uint32_t seg_flags(unsigned i, unsigned out, unsigned n)
 	return (i < out ? 0u : VNRX_DESC_WRITE) | (i + 1u < n ? VNRX_DESC_NEXT : 0u);
 }
 
+/* A chain of one segment. */
+static VNRX_INLINE void put_one(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg, unsigned out)
+{
+	uint32_t flags = offered(vq->avail_wrap) | (out == 0u ? VNRX_DESC_WRITE : 0u);
+	uint32_t hidden = hide(vq, flags);
+
+	desc_put(vq->desc + VNRX_DESC_SIZE * vq->avail, seg->dma, seg->len, vq->free[vq->take], flags ^ hidden);
+}
+
 /* Writes the chain into the ring, a descriptor for each segment; each with its id, though the last would do. */
 static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
 {
@@ -140,10 +149,12 @@ void vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg
                      uint32_t id)
 {
 	unsigned n = out + in;
-	uint32_t descs = vnetrx_virtq_slots_needed(vq, n);
+	uint32_t descs = vnrx_virtq_needed(vq, n);
 	uint32_t slot = vq->free[vq->take];
 
-	if (descs == n)
+	if (n == 1u)
+		put_one(vq, segs, out);
+	else if (descs == n)
 		put_direct(vq, segs, out, n);
 	else
 		put_indirect(vq, segs, out, n);

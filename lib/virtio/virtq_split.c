@@ -97,6 +97,16 @@ unsigned vnrx_split_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *b
 
 /* ---- chains ---- */
 
+/* A chain of one segment. */
+static VNRX_INLINE void put_one(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg, unsigned out,
+                                uint32_t slot)
+{
+	bool     big = vnrx_virtq_big(vq);
+	uint64_t word = desc_word(seg->len, out == 0u ? VNRX_DESC_WRITE : 0u, 0, big);
+
+	desc_put(vq->desc + VNRX_DESC_SIZE * slot, seg->dma, word, big);
+}
+
 /* Writes the chain into the ring, a slot for each segment. Members are linked privately as well, so that nothing has to
  * be read back; with IN_ORDER they follow each other anyway. */
 static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
@@ -147,9 +157,11 @@ void vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs
 {
 	unsigned n = out + in;
 	uint32_t head = vq->free[vq->take];
-	uint32_t slots = vnetrx_virtq_slots_needed(vq, n);
+	uint32_t slots = vnrx_virtq_needed(vq, n);
 
-	if (slots == n)
+	if (n == 1u)
+		put_one(vq, segs, out, head);
+	else if (slots == n)
 		put_direct(vq, segs, out, n);
 	else
 		put_indirect(vq, segs, out, n);

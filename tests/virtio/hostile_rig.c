@@ -61,7 +61,7 @@ static void show(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
 static void *map(void *arg, uint64_t dma, uint32_t len)
 {
 	struct hostile_rig *r = arg;
-	const struct ring_rig *ring = &r->ring;
+	const struct ring_pair *ring = &r->ring;
 
 	if (dma >= ring->cfg.ring_dma && dma - ring->cfg.ring_dma < ring->ring_bytes)
 		return len <= ring->ring_bytes - (dma - ring->cfg.ring_dma) ? (void *)(uintptr_t)dma : NULL;
@@ -128,7 +128,7 @@ void hostile_rig_open(struct hostile_rig *r, uint32_t flags, uint64_t seed)
 
 	memset(r, 0, sizeof(*r));
 	r->rng = seed;
-	ring_rig_open(&r->ring, packed ? 40u + rng_below(&r->rng, 250) : 64u << rng_below(&r->rng, 3), flags, 1);
+	ring_pair_open(&r->ring, packed ? 40u + rng_below(&r->rng, 250) : 64u << rng_below(&r->rng, 3), flags, 1);
 	rx.vq = r->ring.vq;
 	assert_int_equal(vnetrx_virtio_rx_init(&r->rx, &rx), VNETRX_OK);
 	tracker_init(&r->tracker, rng_next(&r->rng));
@@ -153,7 +153,7 @@ void hostile_rig_close(struct hostile_rig *r)
 	assert_int_equal(r->host.pages_out, 0);
 	tracker_fini(&r->tracker);
 	faulty_ring_free(r->faulty);
-	ring_rig_close(&r->ring);
+	ring_pair_close(&r->ring);
 	free(r->mem);
 }
 
@@ -230,7 +230,7 @@ static void reset(struct hostile_rig *r)
 	r->held_num = 0;
 	r->stuck = false;
 	r->starved = 0;
-	ring_rig_reset_device(&r->ring);
+	ring_pair_reset_device(&r->ring);
 	faulty_ring_reset(r->faulty);
 	vnetrx_virtq_reset(r->ring.vq);
 	assert_int_equal(vnetrx_rxq_reclaim(r->rxq), had);

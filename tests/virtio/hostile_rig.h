@@ -10,7 +10,7 @@
 #include "../faults/tracker.h"
 #include "faulty_ring.h"
 #include "heap.h"
-#include "ring_rig.h"
+#include "pair.h"
 #include "vnetrx/virtio_rx.h"
 
 #define HOSTILE_HELD 512u
@@ -23,7 +23,7 @@ struct hostile_held {
 struct hostile_rig {
 	struct vnetrx_rxq      *rxq;
 	void                   *mem;
-	struct ring_rig         ring;
+	struct ring_pair         ring;
 	struct faulty_ring     *faulty;
 	struct vnetrx_virtio_rx rx;
 	struct tracker          tracker;

@@ -71,13 +71,15 @@ static void open_queue(struct rx_rig *r)
 
 void rx_rig_open(struct rx_rig *r, const struct rx_options *opt)
 {
-	struct vnetrx_virtio_rx_config cfg = { .features = opt->features, .hdr_len = (uint16_t)opt->hdr_len, .queue = 6 };
+	struct vnetrx_virtio_rx_config cfg = {
+		.features = opt->features, .hdr_len = (uint16_t)opt->hdr_len, .queue = 6
+	};
 
 	memset(r, 0, sizeof(*r));
 	r->opt = *opt;
 	r->host.show = show;
 	r->host.arg = r;
-	ring_rig_open(&r->ring, opt->size, opt->flags, (opt->rx_flags & VNETRX_VIRTIO_RX_SPLIT_HDR) != 0u ? 2u : 1u);
+	ring_pair_open(&r->ring, opt->size, opt->flags, (opt->rx_flags & VNETRX_VIRTIO_RX_SPLIT_HDR) != 0u ? 2u : 1u);
 	cfg.vq = r->ring.vq;
 	cfg.notify = opt->polled ? NULL : notify;
 	cfg.transport = r;
@@ -93,7 +95,7 @@ void rx_rig_close(struct rx_rig *r)
 	assert_int_equal(vnetrx_rxq_fini(r->rxq), VNETRX_OK);
 	assert_true(r->host.pages_out == 0u);
 	free(r->mem);
-	ring_rig_close(&r->ring);
+	ring_pair_close(&r->ring);
 }
 
 /* As many of the available buffers as `need` bytes take; 0 = there are not so many. */

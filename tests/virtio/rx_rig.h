@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A vnetrx_rxq over a virtqueue, a device that puts frames into it, and a host that checks every byte of what comes up. */
+/* A vnetrx_rxq over a virtqueue, a device that puts frames into it, and a host that checks every byte that comes up. */
 #ifndef TEST_VIRTIO_RX_RIG_H
 #define TEST_VIRTIO_RX_RIG_H
 
 #include "heap.h"
-#include "ring_rig.h"
+#include "pair.h"
 #include "vnetrx/rxq.h"
 #include "vnetrx/virtio_rx.h"
 
@@ -21,7 +21,7 @@ struct rx_options {
 
 struct rx_rig {
 	struct rx_options opt;
-	struct ring_rig ring;
+	struct ring_pair ring;
 	struct vnetrx_virtio_rx rx;
 	struct vnetrx_rxq *rxq;
 	struct heap_host host;

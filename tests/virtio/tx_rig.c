@@ -83,7 +83,7 @@ struct tx_rig *tx_rig_new(const struct tx_options *opt)
 		r->opt.hdr_len = 12;
 	if (r->opt.segs_max == 0u)
 		r->opt.segs_max = 4;
-	ring_rig_open_delayed(&r->ring, opt->size, opt->flags, r->opt.segs_max + 1u, opt->delay_num, opt->delay_den);
+	ring_pair_open_delayed(&r->ring, opt->size, opt->flags, r->opt.segs_max + 1u, opt->delay_num, opt->delay_den);
 	cfg.vq = r->ring.vq;
 	cfg.hdr_len = (uint16_t)r->opt.hdr_len;
 	cfg.segs_max = (uint16_t)r->opt.segs_max;
@@ -97,7 +97,7 @@ unsigned tx_rig_reset(struct tx_rig *r)
 {
 	unsigned lost;
 
-	ring_rig_reset_device(&r->ring);
+	ring_pair_reset_device(&r->ring);
 	r->got = r->put = 0;
 	lost = vnetrx_txq_reset(r->txq);
 	r->next = r->taken;
@@ -111,7 +111,7 @@ void tx_rig_free(struct tx_rig *r)
 	assert_int_equal(vnetrx_txq_outstanding(r->txq), 0);
 	for (unsigned i = 0; i < TX_PKTS; i++)
 		assert_false(r->pkts[i].out);
-	ring_rig_close(&r->ring);
+	ring_pair_close(&r->ring);
 	free(r->hdrs);
 	free(r->mem);
 	free(r);

@@ -6,7 +6,7 @@
 #ifndef TEST_VIRTIO_TX_RIG_H
 #define TEST_VIRTIO_TX_RIG_H
 
-#include "ring_rig.h"
+#include "pair.h"
 #include "vnetrx/txq.h"
 
 #define TX_PKTS     1024u /* packets of the host         */
@@ -34,7 +34,7 @@ struct tx_host_pkt {
 
 struct tx_rig {
 	struct tx_options  opt;
-	struct ring_rig    ring;
+	struct ring_pair    ring;
 	struct vnetrx_txq *txq;
 	void              *mem;
 	uint8_t           *hdrs;

@@ -7,19 +7,19 @@
 #include <cmocka.h>
 
 #include "heap.h"
-#include "ring_rig.h"
+#include "pair.h"
 
 _Static_assert(SOFTRING_PACKED == VNETRX_VIRTQ_PACKED && SOFTRING_EVENT_IDX == VNETRX_VIRTQ_EVENT_IDX &&
                        SOFTRING_INDIRECT == VNETRX_VIRTQ_INDIRECT && SOFTRING_IN_ORDER == VNETRX_VIRTQ_IN_ORDER &&
                        SOFTRING_BIG_ENDIAN == VNETRX_VIRTQ_BIG_ENDIAN,
                "both sides name what was negotiated alike");
 
-void ring_rig_open(struct ring_rig *r, uint32_t size, uint32_t flags, uint32_t segs_max)
+void ring_pair_open(struct ring_pair *r, uint32_t size, uint32_t flags, uint32_t segs_max)
 {
-	ring_rig_open_delayed(r, size, flags, segs_max, 0, 0);
+	ring_pair_open_delayed(r, size, flags, segs_max, 0, 0);
 }
 
-void ring_rig_open_delayed(struct ring_rig *r, uint32_t size, uint32_t flags, uint32_t segs_max, uint32_t delay_num,
+void ring_pair_open_delayed(struct ring_pair *r, uint32_t size, uint32_t flags, uint32_t segs_max, uint32_t delay_num,
                            uint32_t delay_den)
 {
 	struct softring_config dev = { .size = size, .flags = flags };
@@ -53,7 +53,7 @@ void ring_rig_open_delayed(struct ring_rig *r, uint32_t size, uint32_t flags, ui
 	assert_non_null(r->dev);
 }
 
-void ring_rig_close(struct ring_rig *r)
+void ring_pair_close(struct ring_pair *r)
 {
 	softring_free(r->dev);
 	free(r->copy);
@@ -61,22 +61,22 @@ void ring_rig_close(struct ring_rig *r)
 	free(r->mem);
 }
 
-void ring_rig_reset_device(struct ring_rig *r)
+void ring_pair_reset_device(struct ring_pair *r)
 {
 	softring_reset(r->dev);
 }
 
-void ring_rig_remember(struct ring_rig *r)
+void ring_pair_remember(struct ring_pair *r)
 {
 	memcpy(r->copy, r->ring, r->ring_bytes);
 }
 
-bool ring_rig_same(const struct ring_rig *r)
+bool ring_pair_same(const struct ring_pair *r)
 {
 	return memcmp(r->copy, r->ring, r->ring_bytes) == 0;
 }
 
-void ring_rig_break(struct ring_rig *r)
+void ring_pair_break(struct ring_pair *r)
 {
 	struct vnetrx_virtq_areas areas;
 	uint8_t *at;
@@ -87,7 +87,7 @@ void ring_rig_break(struct ring_rig *r)
 		at[1] = (uint8_t)(at[1] ^ 0x80u);
 		return;
 	}
-	for (uint32_t i = 0; i < r->cfg.size * 2u; i++) { /* the next descriptor in turn: used, with an id that there is not */
+	for (uint32_t i = 0; i < r->cfg.size * 2u; i++) { /* the next descriptor: used, with an id that there is not */
 		uint8_t saved[16];
 
 		at = r->ring + (areas.desc - r->cfg.ring_dma) + i / 2u * 16u;
@@ -101,7 +101,7 @@ void ring_rig_break(struct ring_rig *r)
 	fail_msg("no descriptor could be marked as used");
 }
 
-const char *ring_rig_kind(unsigned i, uint32_t *flags)
+const char *ring_pair_kind(unsigned i, uint32_t *flags)
 {
 	static const struct {
 		const char *name;
