@@ -63,11 +63,9 @@ static void shut(struct area *a)
 	free(a);
 }
 
-/* Descriptor i of a table: in a packed ring `next` is what comes before the flags, the id. */
-static void desc(uint8_t *table, unsigned i, const void *addr, uint32_t len, uint32_t flags, uint32_t next, bool packed)
+/* A descriptor; in a packed ring `next` is what comes before the flags, the id. */
+static void desc(uint8_t *p, const void *addr, uint32_t len, uint32_t flags, uint32_t next, bool packed)
 {
-	uint8_t *p = table + 16u * i;
-
 	put(p, 8, (uintptr_t)addr);
 	put(p + 8, 4, len);
 	put(p + (packed ? 14 : 12), 2, flags);
@@ -76,7 +74,7 @@ static void desc(uint8_t *table, unsigned i, const void *addr, uint32_t len, uin
 
 static void split_desc(struct area *a, unsigned i, uint32_t len, uint32_t flags, uint32_t next)
 {
-	desc(a->desc, i, a->data + i, len, flags, next, false);
+	desc(a->desc + 16u * i, a->data + i, len, flags, next, false);
 }
 
 static void offer(struct area *a, uint32_t index, uint32_t head)
@@ -131,7 +129,7 @@ static void nothing_is_seen_of_a_completion_before_it_is_published(void **state)
 	assert_string_equal((char *)a->data, "header"); /* what it wrote is there before it says so */
 	softring_publish(a->r);
 	assert_int_equal(get(a->device + 2, 2), 1);
-	desc(p->desc, 0, p->data, 7, WRITE | AVAIL, 3, true);
+	desc(p->desc, p->data, 7, WRITE | AVAIL, 3, true);
 	assert_int_equal(take(p), 1);
 	softring_put(p->r, &p->chain, 7);
 	assert_int_equal(get(p->desc + 14, 2), WRITE | AVAIL);
@@ -223,9 +221,9 @@ static void packed_chain_goes_around_the_end_and_turns_the_wrap_bits(void **stat
 
 	(void)state;
 	assert_int_equal(softring_next(a->r), 0x8000u | (SIZE - 1u));
-	desc(a->desc, SIZE - 1u, a->data, 3, NEXT | AVAIL, 9, true);
+	desc(a->desc + 16u * (SIZE - 1u), a->data, 3, NEXT | AVAIL, 9, true);
 	assert_int_equal(take(a), SOFTRING_BAD_FLAGS); /* its second half is missing */
-	desc(a->desc, 0, a->data, 7, WRITE | USED, 6, true);
+	desc(a->desc, a->data, 7, WRITE | USED, 6, true);
 	assert_int_equal(take(a), 1);
 	assert_int_equal(a->chain.id, 6); /* that of the last descriptor */
 	assert_int_equal(a->chain.slots, 2);
@@ -236,7 +234,7 @@ static void packed_chain_goes_around_the_end_and_turns_the_wrap_bits(void **stat
 	assert_int_equal(get(a->desc + 16u * (SIZE - 1u) + 12u, 2), 6);
 	assert_int_equal(get(a->desc + 16u * (SIZE - 1u) + 14u, 2), WRITE | AVAIL | USED);
 	assert_int_equal(get(a->desc + 14, 2), WRITE | USED); /* skipped */
-	desc(a->desc, 1, a->data, 7, WRITE | USED, 6, true);
+	desc(a->desc + 16, a->data, 7, WRITE | USED, 6, true);
 	assert_int_equal(take(a), 1);
 	softring_put(a->r, &a->chain, 0);
 	softring_publish(a->r);
@@ -254,7 +252,7 @@ static void packed_interrupt_comes_for_the_asked_slot_of_the_asked_lap(void **st
 		put(a->driver, 2, at % SIZE | (at < SIZE ? 0x8000u : 0u));
 		put(a->driver + 2, 2, 2);
 		for (unsigned i = 0; i < 4u; i++)
-			desc(a->desc, (6u + i) % SIZE, a->data, 7, WRITE | (i < 2u ? AVAIL : USED), i, true);
+			desc(a->desc + 16u * ((6u + i) % SIZE), a->data, 7, WRITE | (i < 2u ? AVAIL : USED), i, true);
 		for (unsigned i = 0; i < 4u; i++) {
 			assert_int_equal(take(a), 1);
 			softring_put(a->r, &a->chain, 1);
@@ -309,18 +307,18 @@ static void indirect_tables_are_walked_by_next_or_in_a_row(void **state)
 	struct area *a = open_at(SOFTRING_INDIRECT, 0), *p = open_at(SOFTRING_PACKED | SOFTRING_INDIRECT, 0);
 
 	(void)state;
-	desc(a->table, 0, a->data, 3, NEXT, 2, false);
-	desc(a->table, 2, a->data + 3, 4, NEXT | WRITE, 1, false);
-	desc(a->table, 1, a->data + 7, 5, WRITE, 0, false);
-	desc(a->desc, 4, a->table, 48, INDIRECT, 0, false);
+	desc(a->table, a->data, 3, NEXT, 2, false);
+	desc(a->table + 16u * 2, a->data + 3, 4, NEXT | WRITE, 1, false);
+	desc(a->table + 16, a->data + 7, 5, WRITE, 0, false);
+	desc(a->desc + 16u * 4, a->table, 48, INDIRECT, 0, false);
 	offer(a, 0, 4);
 	assert_int_equal(take(a), 1);
 	assert_int_equal(a->chain.slots, 1);
 	assert_int_equal(a->chain.in, 2);
 	assert_int_equal(a->segs[2].len, 5);
-	desc(p->table, 0, p->data, 3, 0, 0, true);
-	desc(p->table, 1, p->data + 3, 4, WRITE, 0, true);
-	desc(p->desc, 0, p->table, 32, INDIRECT | AVAIL, 77, true);
+	desc(p->table, p->data, 3, 0, 0, true);
+	desc(p->table + 16, p->data + 3, 4, WRITE, 0, true);
+	desc(p->desc, p->table, 32, INDIRECT | AVAIL, 77, true);
 	assert_int_equal(take(p), 1);
 	assert_int_equal(p->chain.id, 77);
 	assert_int_equal(p->chain.out, 1);

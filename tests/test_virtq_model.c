@@ -152,9 +152,7 @@ static void split_ring_wakes_both_sides_at_every_index_around_the_wrap(void **st
 	struct vqm m;
 
 	(void)state;
-	if (RUNNING_ON_VALGRIND)
-		skip();
-	for (unsigned kind = 0; kind < 4u; kind++) {
+	for (unsigned kind = RUNNING_ON_VALGRIND ? 3 : 0; kind < 4u; kind++) { /* small rings take long to get there */
 		struct vnetrx_virtq_config cfg = { .size = 1u << 2u * kind, .flags = kinds[kind], .segs_max = 1 };
 
 		cfg.ring_dma = VQM_RING_DMA;
@@ -196,10 +194,10 @@ static void hostile_device_breaks_the_ring_at_most_until_reset(void **state)
 	for (uint64_t i = 0; t.ops < want; i++)
 		hostile_round(seed_of(UINT32_MAX + i), &t);
 	print_totals(&t);
-	assert_true(t.broken[VNETRX_VIRTQ_BAD_INDEX] > 0u);
-	assert_true(t.broken[VNETRX_VIRTQ_BAD_ID] > 0u);
-	for (unsigned kind = 0; kind < FAULTY_RING_KINDS_NUM; kind++)
-		assert_true(t.faults[kind] > 0u || RUNNING_ON_VALGRIND);
+	for (unsigned fault = 0; fault <= VNETRX_VIRTQ_BAD_ORDER && !RUNNING_ON_VALGRIND; fault++)
+		assert_true(t.broken[fault] > 0u);
+	for (unsigned kind = 0; kind < FAULTY_RING_KINDS_NUM && !RUNNING_ON_VALGRIND; kind++)
+		assert_true(t.faults[kind] > 0u);
 }
 
 static bool option(const char *name, const char *value)

@@ -73,6 +73,7 @@ static void start(struct run *r)
 	FUZZ_CHECK(bytes != 0u && posix_memalign(&r->mem, 64, bytes) == 0);
 	FUZZ_CHECK(posix_memalign(&ring, 16, r->ring_bytes) == 0);
 	r->ring = r->cfg.ring = ring;
+	memset(ring, 0xa5, r->ring_bytes);
 	FUZZ_CHECK(vnetrx_virtq_init(&r->vq, &r->cfg, r->mem, bytes) == VNETRX_OK);
 	vnetrx_virtq_read_areas(r->vq, &areas);
 	dev.size = r->cfg.size;

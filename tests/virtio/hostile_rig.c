@@ -76,8 +76,11 @@ static void *map(void *arg, uint64_t dma, uint32_t len)
 
 static void open_device(struct hostile_rig *r)
 {
-	struct softring_config cfg = { .size = r->ring.cfg.size, .flags = r->ring.cfg.flags };
+	struct softring_config cfg = { .size = r->ring.cfg.size };
 	struct vnetrx_virtq_areas areas;
+
+	/* Buffers of one segment have no tables: it does not look for them in buffers that nobody has written yet. */
+	cfg.flags = r->ring.cfg.flags & ~SOFTRING_INDIRECT;
 
 	vnetrx_virtq_read_areas(r->ring.vq, &areas);
 	cfg.desc = areas.desc;

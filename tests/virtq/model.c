@@ -67,6 +67,7 @@ static void open_driver(struct vqm *m)
 	assert_int_equal(posix_memalign(&m->mem, 64, bytes), 0);
 	assert_int_equal(posix_memalign(&ring, align, m->ring_bytes), 0);
 	m->ring = m->cfg.ring = ring;
+	memset(ring, 0xa5, m->ring_bytes);
 	assert_int_equal(vnetrx_virtq_init(&m->vq, &m->cfg, m->mem, bytes), VNETRX_OK);
 }
 
