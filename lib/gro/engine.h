@@ -9,8 +9,9 @@
 #include "dissect.h"
 #include "flow.h"
 
-/* A shape is where everything lies in a header. The first eight are fixed: IPv4 and IPv6 with 0..2 VLAN tags and TCP, UDP
- * over IPv4, and TCP over IPv4 in VXLAN over IPv4 (or what has the same lengths); the others are taken by what comes. */
+/* A shape is where everything lies in a header. The first eight are fixed: IPv4 and IPv6 with 0..2 VLAN tags and TCP,
+ * UDP over IPv4, and TCP over IPv4 in VXLAN over IPv4 (or what has the same lengths); the others are taken by what
+ * comes. */
 #define VNRX_SHAPES       16u
 #define VNRX_SHAPES_TCP   6u
 #define VNRX_SHAPE_UDP4   6u
@@ -117,8 +118,8 @@ enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_s
 
 /* ---- gro_last.c ---- */
 
-/* Joins a plain packet that continues a held one of the lane's shape and closes it (PSH, FIN, shorter than the first), if
- * all else about it is as the lane says. place: where its hash points. */
+/* Joins a plain packet that continues a held one of the lane's shape and closes it (PSH, FIN, shorter than the first),
+ * if all else about it is as the lane says. place: where its hash points. */
 struct vnrx_lane;
 struct vnrx_place;
 bool vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct vnrx_place *place,

@@ -55,8 +55,8 @@ static VNRX_INLINE uint64_t vnrx_differ_outer(const uint8_t *a, const uint8_t *b
 	       vnrx_differ64(a, b, lane->outer_l4 + VNRX_UDP_HDR) | vnrx_differ64(a, b, lane->l3 - VNRX_ETH_HDR);
 }
 
-/* Are both of one flow, with nothing different that must be equal? In words whose places are known at compile time; they
- * overlap. last: may it be the last segment, which is not asked of UDP and tunnels. */
+/* Are both of one flow, with nothing different that must be equal? In words whose places are known at compile time;
+ * they overlap. last: may it be the last segment, which is not asked of UDP and tunnels. */
 static VNRX_INLINE bool vnrx_same_usual(const uint8_t *a, const uint8_t *b, const struct vnrx_lane *lane, bool last)
 {
 	uint64_t differs = vnrx_differ64(a, b, 0) | vnrx_differ_ip(a, b, lane->l3, vnrx_lane_v6(lane), last);

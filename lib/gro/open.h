@@ -43,8 +43,8 @@ static VNRX_INLINE bool vnrx_plain_udp(const struct vnetrx_gro *gro, const uint8
 	       port != gro->tunnels.vxlan_port && port != gro->tunnels.gpe_port && port != gro->tunnels.geneve_port;
 }
 
-/* Is the frame of the lane's shape, and a plain data segment (of TCP with ACK and nothing else) without padding? Returns
- * its header length, or 0. */
+/* Is the frame of the lane's shape, and a plain data segment (of TCP with ACK and nothing else) without padding?
+ * Returns its header length, or 0. */
 static VNRX_INLINE uint32_t vnrx_plain_segment(const struct vnetrx_gro *gro, const uint8_t *data, uint32_t len,
                                                const struct vnrx_lane *lane)
 {
