@@ -42,6 +42,11 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_INLINE      inline
 #endif
 
+/* Small rather than fast; also with the twins, so that what only small builds take is tested. */
+#if defined(__OPTIMIZE_SIZE__) || defined(VNRX_PORTABLE)
+#define VNRX_SMALL 1
+#endif
+
 #define VNRX_CACHE_LINE 64u
 
 /* Index (0..7) of the lowest byte of x whose top bit is set; x has no other bits than top bits, and is not 0. */

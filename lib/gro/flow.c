@@ -13,11 +13,6 @@
 
 #include "../mem.h"
 
-const uint64_t vnrx_way_unit[VNRX_WAYS] = {
-	0x0000000000000001u, 0x0000000000000100u, 0x0000000000010000u, 0x0000000001000000u,
-	0x0000000100000000u, 0x0000010000000000u, 0x0001000000000000u, 0x0100000000000000u,
-};
-
 /* Key expansion: splitmix64 (Steele, Lea, Flood 2014) from both words; only has to spread, the secret is the input. */
 static uint64_t expand(uint64_t *state)
 {

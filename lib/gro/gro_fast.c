@@ -239,9 +239,11 @@ struct loops {
 };
 
 LOOPS(ipv4, &vnrx_lane_ipv4);
+#ifndef VNRX_SMALL
 LOOPS(ipv6, &vnrx_lane_ipv6);
 LOOPS(udp4, &vnrx_lane_udp4);
 LOOPS(vxlan, &vnrx_lane_vxlan);
+#endif
 LOOPS(any, b->lane);
 
 /* A flow whose header is not the usual one. */
@@ -287,6 +289,7 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 	case 0:
 		b.lane = &vnrx_lane_ipv4;
 		return run(&b, i, &ipv4);
+#ifndef VNRX_SMALL
 	case 3:
 		b.lane = &vnrx_lane_ipv6;
 		return run(&b, i, &ipv6);
@@ -296,6 +299,7 @@ unsigned vnrx_fast_run(struct vnetrx_gro *gro, struct vnetrx_pkt *const *pkts, u
 	case VNRX_SHAPE_VXLAN:
 		b.lane = &vnrx_lane_vxlan;
 		return run(&b, i, &vxlan);
+#endif
 	case VNRX_SHAPE_UDP:
 		return vnrx_udp_run(gro, pkts, i, n, q);
 	default:

@@ -69,8 +69,9 @@ static VNRX_INLINE bool last_join(struct vnetrx_gro *gro, struct vnrx_flow *f, s
 	if (!continues(gro, f, pkt, lane))
 		return false;
 	flags = closing_flags(pkt->data, lane);
-	if ((flags == 0u && pkt->frag_len == f->len) ||
-	    (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock)))
+	if (flags == 0u && pkt->frag_len == f->len)
+		return false;
+	if (f->tick != gro->tick && !vnrx_gro_touch(gro, slot, gro->clock))
 		return false;
 	link_last(f, pkt, flags, lane);
 	vnrx_gro_leave(gro, slot, flags != 0u ? VNETRX_LEFT_PUSH : VNETRX_LEFT_SHORT, q);

@@ -55,7 +55,7 @@ static VNRX_INLINE struct vnrx_lane vnrx_lane_of(const struct vnetrx_gro *gro, u
 		.outer_l4 = s->outer_l4,
 		.kind = s->kind,
 		.index = index,
-		.opens = index < VNRX_SHAPES_TCP,
+		.opens = index < VNRX_SHAPES_FIXED,
 	};
 }
 

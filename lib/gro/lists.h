@@ -9,7 +9,10 @@
 
 /* The unit of each way's byte in a word of tags: a multiplication by it needs no shift by a variable, which would be a
  * library call on small machines. */
-extern const uint64_t vnrx_way_unit[VNRX_WAYS];
+static const uint64_t vnrx_way_unit[VNRX_WAYS] = {
+	0x0000000000000001u, 0x0000000000000100u, 0x0000000000010000u, 0x0000000001000000u,
+	0x0000000100000000u, 0x0000010000000000u, 0x0001000000000000u, 0x0100000000000000u,
+};
 
 static VNRX_INLINE void vnrx_set_tag(struct vnrx_flows *t, uint32_t slot, uint64_t tag)
 {
