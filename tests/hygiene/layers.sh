@@ -8,11 +8,14 @@ public='base:
 ops: base
 stats: base
 sizer: base
+moderate: base
 pkt: base ops
 pool: base ops pkt stats
 merge: base ops pkt stats pool
 gro: base ops pkt stats
 virtio_net: base ops
+virtio_features: base
+virtio_ctrl: base virtio_features
 virtq: base ops
 virtio_rx: base ops virtio_net virtq
 txq: base ops pkt stats virtio_net virtq
@@ -22,7 +25,7 @@ rxq: base ops pkt stats sizer pool merge gro'
 # lib/rxq.c joins the wings and may include all.
 parts='buf: base ops pkt stats sizer pool merge
 gro: base ops pkt stats gro
-virtio: base ops pkt stats virtio_net virtq virtio_rx txq'
+virtio: base ops pkt stats virtio_net virtio_features virtio_ctrl virtq virtio_rx txq'
 
 # Lines "FILE INCLUDED" for the quoted includes of the C files below $1.
 includes()
