@@ -42,10 +42,12 @@
 #include "vnetrx/gro.h"
 #include "vnetrx/rxq.h"
 #include "vnetrx/virtio_net.h"
+#include "vnetrx/virtio_features.h"
+#include "vnetrx/virtio_ctrl.h"
+#include "vnetrx/virtq.h"
 #include "vnetrx/virtio_rx.h"
 #include "vnetrx/virtq.h"
 #include "vnetrx/virtio_features.h"
 #include "vnetrx/txq.h"
-#include "vnetrx/virtio_ctrl.h"
 
 #endif

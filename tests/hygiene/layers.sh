@@ -14,11 +14,12 @@ pool: base ops pkt stats
 merge: base ops pkt stats pool
 gro: base ops pkt stats
 virtio_net: base ops
+virtio_features: base
+virtio_ctrl: base virtio_features
 virtq: base ops
 virtio_rx: base ops virtio_net virtq
 virtio_features: base
 txq: base ops pkt stats virtio_net virtq
-virtio_ctrl: base virtio_features
 rxq: base ops pkt stats sizer pool merge gro'
 
 # Part of lib/: the public headers and the parts it may include. lib/*.h and files of the same part are always allowed;
