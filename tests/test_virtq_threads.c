@@ -142,7 +142,7 @@ static void run_pair(uint32_t flags, bool delayed)
 	pthread_t thread;
 
 	assert_non_null(p);
-	p->chains = RUNNING_ON_VALGRIND ? 300u : 100000u;
+	p->chains = RUNNING_ON_VALGRIND ? 300u : 50000u;
 	p->delayed = delayed;
 	ring_pair_open(&p->rig, SIZE, flags, 1);
 	assert_int_equal(pthread_create(&thread, NULL, device, p), 0);

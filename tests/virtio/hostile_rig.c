@@ -81,7 +81,6 @@ static void open_device(struct hostile_rig *r)
 
 	/* Buffers of one segment have no tables: it does not look for them in buffers that nobody has written yet. */
 	cfg.flags = r->ring.cfg.flags & ~SOFTRING_INDIRECT;
-
 	vnetrx_virtq_read_areas(r->ring.vq, &areas);
 	cfg.desc = areas.desc;
 	cfg.driver = areas.driver;

@@ -29,7 +29,7 @@ void vqm_configure(struct rng *rng, struct vnetrx_virtq_config *cfg)
 	cfg->ring_align = rng_once_in(rng, 2) ? 0u : 16u << rng_below(rng, 9);
 	cfg->delay_den = rng_once_in(rng, 2) ? 0u : 1u + rng_below(rng, 256);
 	if (cfg->delay_den != 0u)
-		cfg->delay_num = 1u + rng_below(rng, cfg->delay_den);
+		cfg->delay_num = rng_once_in(rng, 4) ? cfg->delay_den : 1u + rng_below(rng, cfg->delay_den);
 	cfg->ring_dma = VQM_RING_DMA;
 }
 
