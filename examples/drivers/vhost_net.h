@@ -29,7 +29,9 @@ struct vhost_net_config { /* zero = default; "required" has none */
 	uint32_t    delay_den;
 	void      (*show)(void *arg, struct vnetrx_pkt *const *pkts, unsigned n); /* sees received packets    */
 	void      (*sent)(void *arg, void *const *cookies, unsigned n, uint32_t flags); /* required to send: `done` */
-	void       *arg;              /* of these two                                                         */
+	unsigned  (*deliver)(void *host, struct vnetrx_pkt *const *pkts, unsigned n); /* instead of the host's own, which
+	                                 counts, shows and frees; host is a struct region_host                */
+	void       *arg;              /* of show and sent                                                     */
 };
 
 struct vhost_net;
