@@ -134,8 +134,27 @@ void bench_backend_start(struct bench_backend *be, const char *args)
 	bench_die("dpdk-testpmd does not run here (package dpdk-dev)");
 }
 
-void bench_backend_stop(struct bench_backend *be)
+/* The last number behind `name` in a file. */
+static unsigned long long number_behind(const char *file, const char *name)
 {
+	char line[512];
+	unsigned long long n = 0;
+	FILE *f = fopen(file, "r");
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		const char *at = strstr(line, name);
+
+		if (at != NULL)
+			n = strtoull(at + strlen(name), NULL, 10);
+	}
+	if (f != NULL)
+		fclose(f);
+	return n;
+}
+
+unsigned long long bench_backend_stop(struct bench_backend *be)
+{
+	unsigned long long received;
 	unsigned ms;
 
 	kill(be->pid, SIGINT);
@@ -145,7 +164,9 @@ void bench_backend_stop(struct bench_backend *be)
 		kill(be->pid, SIGKILL);
 		(void)waitpid(be->pid, NULL, 0);
 	}
+	received = number_behind(be->log, "RX-packets:");
 	(void)unlink(be->path);
 	(void)unlink(be->log);
 	(void)rmdir(be->dir);
+	return received;
 }

@@ -16,10 +16,10 @@ struct bench_backend {
  * when it does not. */
 void bench_backend_start(struct bench_backend *be, const char *args);
 
-/* Ends it, by its id. */
-void bench_backend_stop(struct bench_backend *be);
+/* Ends it, by its id; returns how many packets it says that it received. */
+unsigned long long bench_backend_stop(struct bench_backend *be);
 
-/* The last of the CPUs that the process may use; from now on it stays there. */
+/* From now on the calling thread stays on the last of the CPUs that the process may use. */
 void bench_backend_move(void);
 
 #endif

@@ -178,7 +178,7 @@ static void measure(struct bench *b, const struct row *row, struct virtio_task *
 		figures[0][i] = run(b, t, virtio_ours);
 		figures[1][i] = run(b, t, virtio_dpdk);
 	}
-	bench_backend_stop(&be);
+	(void)bench_backend_stop(&be);
 	print_row(b, row, figures, rounds);
 }
 
