@@ -22,7 +22,7 @@
 #define PAGES_NEED 64u /* huge pages: with as many free, it runs in them */
 
 static cpu_set_t all_cpus;
-static bool      have_cpus;
+static bool have_cpus;
 
 static unsigned cpu_of(bool last)
 {
@@ -80,10 +80,11 @@ static void become(const struct bench_backend *be, const char *args)
 	unsigned n = 0;
 	char *word, *rest = NULL;
 
-	snprintf(text, sizeof(text),
-	         "dpdk-testpmd --lcores 0@%u,1@%u --no-pci --no-telemetry %s --vdev net_vhost0,iface=%s,queues=1 -- "
-	         "--total-num-mbufs=8192 --nb-cores=1 --no-flush-rx --no-lsc-interrupt --auto-start --stats-period 1 %s",
-	         cpu, cpu, huge_pages_free() ? "--in-memory -m 64" : "--no-huge --no-shconf -m 64", be->path, args);
+	snprintf(
+		text, sizeof(text),
+		"dpdk-testpmd --lcores 0@%u,1@%u --no-pci --no-telemetry %s --vdev net_vhost0,iface=%s,queues=1 -- "
+		"--total-num-mbufs=8192 --nb-cores=1 --no-flush-rx --no-lsc-interrupt --auto-start --stats-period 1 %s",
+		cpu, cpu, huge_pages_free() ? "--in-memory -m 64" : "--no-huge --no-shconf -m 64", be->path, args);
 	for (word = strtok_r(text, " ", &rest); word != NULL && n + 1u < WORDS_MAX; word = strtok_r(NULL, " ", &rest))
 		words[n++] = word;
 	words[n] = NULL;

@@ -12,8 +12,8 @@ struct bench_backend {
 	pid_t pid;
 };
 
-/* Starts it with these further arguments of testpmd (words in one string), and waits until it forwards. Ends the process
- * when it does not. */
+/* Starts it with these further arguments of testpmd (words in one string), and waits until it forwards. Ends the
+ * process when it does not. */
 void bench_backend_start(struct bench_backend *be, const char *args);
 
 /* Ends it, by its id; returns how many packets it says that it received. */

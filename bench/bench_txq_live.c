@@ -24,8 +24,8 @@ static const uint32_t counts[] = { 1, 2, 4, 8, 16, 32, 64, 96, 128 };
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))
 
 static const char *const columns[] = {
-	"streams", "bytes", "before kpps", "spread %", "kpps", "its spread %", "ratio", "before CPU ns", "CPU ns",
-	"before intr/pkt", "intr/pkt", "before full %", "full %",
+	"streams",       "bytes",  "before kpps",     "spread %", "kpps",          "its spread %", "ratio",
+	"before CPU ns", "CPU ns", "before intr/pkt", "intr/pkt", "before full %", "full %",
 };
 
 static int ascending(const void *a, const void *b)
@@ -98,7 +98,7 @@ static uint64_t row(struct bench *b, struct tx_live_case *c, double kpps[2])
 	if (c->streams * TX_LIVE_WINDOW > 2u * TX_LIVE_RING * c->bytes) {
 		snprintf(name, sizeof(name), "%u streams, %u bytes", c->streams, c->bytes);
 		limit_at_least(name, "packets for an interrupt",
-		               (double)sum[1].packets / (double)(sum[1].interrupts + 1u), 100.0, true);
+			       (double)sum[1].packets / (double)(sum[1].interrupts + 1u), 100.0, true);
 	}
 	return sum[0].all + sum[1].all;
 }
@@ -123,14 +123,15 @@ static void table(struct bench *b, uint32_t bytes, double gain)
 	snprintf(name, sizeof(name), "all streams, %u bytes", bytes);
 	limit_at_least(name, "sum of rates, times before", sum[1] / sum[0], gain, true);
 	limit_at_least(name, "million packets received; limit: sent", (double)bench_backend_stop(&be) / 1e6,
-	               (double)sent / 1e6, true);
+		       (double)sent / 1e6, true);
 }
 
 int main(int argc, char **argv)
 {
 	struct bench b;
 
-	bench_init(&b, argc, argv, "bench_txq_live", "small writes of many streams to a live back end, before and after");
+	bench_init(&b, argc, argv, "bench_txq_live",
+		   "small writes of many streams to a live back end, before and after");
 	bench_backend_move();
 	bench_table(&b, columns, sizeof(columns) / sizeof(columns[0]));
 	table(&b, 1024u, 1.16);

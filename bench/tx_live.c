@@ -29,8 +29,8 @@ struct stream {
 
 struct slot {
 	struct stream *stream;
-	uint8_t       *frame;
-	uint64_t       dma;
+	uint8_t *frame;
+	uint64_t dma;
 };
 
 static struct live {
@@ -38,18 +38,18 @@ static struct live {
 	struct vhost_net net;
 	struct vhost_net_pair *pair;
 	struct stream streams[TX_LIVE_STREAMS];
-	struct slot   slots[TX_LIVE_RING];
-	struct slot  *idle[TX_LIVE_RING];
-	uint32_t  nidle;
-	uint8_t  *text;        /* what is written */
-	bool      stopped;     /* before: the ring was full, and no interrupt came since */
-	uint64_t  packets;
-	uint64_t  full;
+	struct slot slots[TX_LIVE_RING];
+	struct slot *idle[TX_LIVE_RING];
+	uint32_t nidle;
+	uint8_t *text; /* what is written */
+	bool stopped;  /* before: the ring was full, and no interrupt came since */
+	uint64_t packets;
+	uint64_t full;
 
-	pthread_t   irq_thread;
-	sem_t       irq_sem;   /* posted by each interrupt */
+	pthread_t irq_thread;
+	sem_t irq_sem; /* posted by each interrupt */
 	atomic_bool irq_end;
-	atomic_bool fired;     /* an interrupt came, and the driver did not look yet */
+	atomic_bool fired; /* an interrupt came, and the driver did not look yet */
 	_Atomic uint64_t interrupts;
 } live;
 
@@ -176,7 +176,11 @@ static bool send_after(struct stream *stream)
 	struct slot *slot = write_packet(stream);
 	struct vnetrx_virtq_seg seg = { .dma = slot->dma, .len = live.c->bytes };
 	struct vnetrx_tx_pkt pkt = {
-		.segs = &seg, .nsegs = 1, .cookie = slot, .head = slot->frame, .headroom = HEADROOM,
+		.segs = &seg,
+		.nsegs = 1,
+		.cookie = slot,
+		.head = slot->frame,
+		.headroom = HEADROOM,
 	};
 
 	if (vnetrx_txq_add(live.pair->txq, &pkt) != VNETRX_OK) {

@@ -13,7 +13,7 @@
 
 #include "bench.h"
 
-#define NET_HDR 12u   /* lies in the headroom: a buffer holds so many bytes more than its data room */
+#define NET_HDR 12u /* lies in the headroom: a buffer holds so many bytes more than its data room */
 #define MBUFS   4096u
 #define ARGS    13
 
@@ -22,14 +22,24 @@ static struct rte_mempool *pool;
 static int start_eal(const struct virtio_task *t, bool huge)
 {
 	char vdev[256], lcores[32];
-	char *args[ARGS] = { "front", "--no-pci", "--no-telemetry", "--log-level=*:error", "--lcores", lcores, "--vdev",
-		             vdev, "-m", "64", NULL, NULL };
+	char *args[ARGS] = { "front",
+			     "--no-pci",
+			     "--no-telemetry",
+			     "--log-level=*:error",
+			     "--lcores",
+			     lcores,
+			     "--vdev",
+			     vdev,
+			     "-m",
+			     "64",
+			     NULL,
+			     NULL };
 	int n = 10;
 
 	snprintf(lcores, sizeof(lcores), "0@%d", sched_getcpu());
 	snprintf(vdev, sizeof(vdev),
-	         "net_virtio_user0,path=%s,queues=1,queue_size=%u,mrg_rxbuf=1,in_order=0,packed_vq=%d,vectorized=0",
-	         t->path, VIRTIO_RING, t->packed ? 1 : 0);
+		 "net_virtio_user0,path=%s,queues=1,queue_size=%u,mrg_rxbuf=1,in_order=0,packed_vq=%d,vectorized=0",
+		 t->path, VIRTIO_RING, t->packed ? 1 : 0);
 	args[n++] = huge ? "--in-memory" : "--no-huge";
 	args[n++] = huge ? "--single-file-segments" : "--no-shconf";
 	return rte_eal_init(n, args);
@@ -40,7 +50,8 @@ static int start_port(void)
 	struct rte_eth_conf conf;
 
 	memset(&conf, 0, sizeof(conf));
-	pool = rte_pktmbuf_pool_create("pool", MBUFS, 256, 0, RTE_PKTMBUF_HEADROOM + VIRTIO_BUF - NET_HDR, SOCKET_ID_ANY);
+	pool = rte_pktmbuf_pool_create("pool", MBUFS, 256, 0, RTE_PKTMBUF_HEADROOM + VIRTIO_BUF - NET_HDR,
+				       SOCKET_ID_ANY);
 	if (pool == NULL)
 		return -1;
 	if (rte_eth_dev_configure(0, 1, 1, &conf) != 0 ||

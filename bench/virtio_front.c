@@ -16,7 +16,7 @@
 
 /* Runs bursts until `end`; what they did goes into *w. */
 static void window(struct bench *b, struct virtio_task *t, virtio_burst burst, void *front, uint64_t end,
-                   struct virtio_window *w)
+		   struct virtio_window *w)
 {
 	uint64_t from = bench_ns(), first = bench_ticks(), last = first;
 	unsigned i;
@@ -53,7 +53,7 @@ void virtio_measure(struct bench *b, struct virtio_task *t, virtio_burst burst, 
 
 static struct {
 	struct vhost_net net;
-	uint64_t bytes;   /* of the burst of now */
+	uint64_t bytes; /* of the burst of now */
 	uint64_t touched;
 } ours;
 

@@ -27,11 +27,11 @@
 #define NOISE      0.03 /* of a rate, where the copy in the back end bounds both */
 
 struct row {
-	uint32_t    len;
+	uint32_t len;
 	const char *txpkts;
-	bool        packed;
-	bool        autosize;
-	bool        cost_counts; /* it has a limit */
+	bool packed;
+	bool autosize;
+	bool cost_counts; /* it has a limit */
 };
 
 static const struct row all_rows[] = {
@@ -93,7 +93,7 @@ static struct figures summed(const struct bench *b, const struct virtio_task *t)
 		burst[n++] = (double)w->pkts / (double)w->bursts;
 	}
 	return (struct figures){ percentile(cost, n, 0.1), percentile(rate, n, 0.9), percentile(busy, n, 0.5),
-		                 percentile(burst, n, 0.5) };
+				 percentile(burst, n, 0.5) };
 }
 
 /* Runs one front end in a process of its own. */
@@ -183,10 +183,9 @@ static void measure(struct bench *b, const struct row *row, struct virtio_task *
 }
 
 static const char *const columns[] = {
-	"row",
-	"ns", "cycles", "spread %", "Mpps", "busy %", "burst",
-	"dpdk ns", "dpdk cycles", "dpdk spread %", "dpdk Mpps", "dpdk busy %", "dpdk burst",
-	"cost ratio", "its spread %", "rate ratio", "rate spread %",
+	"row",        "ns",         "cycles",       "spread %",      "Mpps",          "busy %",
+	"burst",      "dpdk ns",    "dpdk cycles",  "dpdk spread %", "dpdk Mpps",     "dpdk busy %",
+	"dpdk burst", "cost ratio", "its spread %", "rate ratio",    "rate spread %",
 };
 
 int main(int argc, char **argv)
@@ -196,8 +195,9 @@ int main(int argc, char **argv)
 	char name[32];
 	unsigned i;
 
-	bench_init(&b, argc, argv, "vs_dpdk_virtio",
-	           "our virtio front end beside DPDK's net_virtio_user, the same vhost back end, in alternating rounds");
+	bench_init(
+		&b, argc, argv, "vs_dpdk_virtio",
+		"our virtio front end beside DPDK's net_virtio_user, the same vhost back end, in alternating rounds");
 	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (t == MAP_FAILED)
 		bench_die("no memory");
