@@ -53,8 +53,7 @@ backend_there()
 	backend_start 1 io && backend_end INT
 }
 
-# backend_start QUEUES MODE ARG...: waits until it forwards. With BACKEND_CLIENT=1 it connects to us; BACKEND_ARGS: more
-# of the device.
+# backend_start QUEUES MODE ARG...: waits until it forwards. With BACKEND_CLIENT=1 it connects to us.
 backend_start()
 {
 	backend_queues=$1
@@ -65,8 +64,8 @@ backend_start()
 	device="net_vhost0,iface=$live_dir/sock,queues=$backend_queues,client=${BACKEND_CLIENT:-0}"
 	taskset -c "$live_first" dpdk-testpmd --lcores "0@$live_first,1@$live_first" --no-pci --no-huge --no-shconf \
 		-m 128 --no-telemetry --vdev "$device" -- --total-num-mbufs=8192 --nb-cores=1 \
-		--rxq="$backend_queues" --txq="$backend_queues" --no-flush-rx --no-lsc-interrupt --forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" \
-		</dev/null >"$backend_log" 2>&1 &
+		--rxq="$backend_queues" --txq="$backend_queues" --no-flush-rx --no-lsc-interrupt \
+		--forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" </dev/null >"$backend_log" 2>&1 &
 	backend_pid=$!
 	tries=0
 	until backend_ready; do
