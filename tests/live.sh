@@ -53,8 +53,7 @@ backend_there()
 	backend_start 1 io && backend_end INT
 }
 
-# backend_start QUEUES MODE ARG...: waits until it forwards. With BACKEND_CLIENT=1 it connects to us; BACKEND_ARGS: more
-# of the device.
+# backend_start QUEUES MODE ARG...: waits until it forwards. With BACKEND_CLIENT=1 it connects to us.
 backend_start()
 {
 	backend_queues=$1
@@ -62,22 +61,27 @@ backend_start()
 	shift 2
 	[ "${BACKEND_CLIENT:-0}" = 1 ] || rm -f "$live_dir/sock"
 	backend_log=$live_dir/backend.log
-	taskset -c "$live_first" dpdk-testpmd --lcores "0@$live_first,1@$live_first" --no-pci --no-huge --no-shconf -m 128 \
-		--no-telemetry --vdev "net_vhost0,iface=$live_dir/sock,queues=$backend_queues,client=${BACKEND_CLIENT:-0}" -- \
-		--total-num-mbufs=8192 --nb-cores=1 --rxq="$backend_queues" --txq="$backend_queues" --no-flush-rx \
-		--no-lsc-interrupt --forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" \
-		</dev/null >"$backend_log" 2>&1 &
+	device="net_vhost0,iface=$live_dir/sock,queues=$backend_queues,client=${BACKEND_CLIENT:-0}"
+	taskset -c "$live_first" dpdk-testpmd --lcores "0@$live_first,1@$live_first" --no-pci --no-huge --no-shconf \
+		-m 128 --no-telemetry --vdev "$device" -- --total-num-mbufs=8192 --nb-cores=1 \
+		--rxq="$backend_queues" --txq="$backend_queues" --no-flush-rx --no-lsc-interrupt \
+		--forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" </dev/null >"$backend_log" 2>&1 &
 	backend_pid=$!
 	tries=0
-	until grep -q 'packets/burst' "$backend_log" && { [ "${BACKEND_CLIENT:-0}" = 1 ] || [ -S "$live_dir/sock" ]; }; do
+	until backend_ready; do
 		tries=$((tries + 1))
 		if [ $tries -gt 600 ] || ! kill -0 "$backend_pid" 2>/dev/null; then
-			echo "dpdk-testpmd does not run here: $(grep -iE 'error|cannot|fail' "$backend_log" | head -n 1)"
+			echo "dpdk-testpmd does not run: $(grep -iE 'error|cannot|fail' "$backend_log" | head -n 1)"
 			backend_end KILL
 			return 1
 		fi
 		sleep 0.1
 	done
+}
+
+backend_ready()
+{
+	grep -q 'packets/burst' "$backend_log" && { [ "${BACKEND_CLIENT:-0}" = 1 ] || [ -S "$live_dir/sock" ]; }
 }
 
 # backend_end SIGNAL: by its id, and KILL when it takes longer than 20 s.
@@ -115,6 +119,16 @@ front()
 	verdict_of $result "$front_name: $*"
 }
 
+# sink_for NAME ARG...: the same with the sink.
+sink_for()
+{
+	front_name=$1
+	shift
+	result=0
+	taskset -c "$live_last" "$sink" "$@" --json "$live_dir/sock" >"$live_dir/$front_name.json" || result=$?
+	verdict_of $result "vnetrx-vhost-sink $*"
+}
+
 # value NAME FIELD
 value()
 {
@@ -145,6 +159,20 @@ is()
 
 # ---- stages ----
 
+# The options of each way that a front end can be.
+live_all_ways()
+{
+	for ring in '' --packed; do
+		for buffers in '' --no-mrg; do
+			for order in '' --in-order; do
+				for lens in '--min 64 --max 64' '--min 1500' '--min 9000' '--min 64 --max 9000'; do
+					echo "$ring $buffers $order $lens"
+				done
+			done
+		done
+	done
+}
+
 # Each kind of ring, buffers and lengths; one back end for all: it is a new front end each time. Every second one
 # sleeps, and frames are sent in one to four pieces.
 live_ways()
@@ -153,22 +181,17 @@ live_ways()
 	backend_start 1 io || return 1
 	number=0
 	frames=0
-	for ring in '' --packed; do
-		for buffers in '' --no-mrg; do
-			for order in '' --in-order; do
-				for lens in '64 64' '1500 1500' '9000 9000' '64 9000'; do
-					way="$ring $buffers $order --min ${lens% *} --max ${lens#* } --segs $((1 + number % 4))"
-					[ $((number / 4 % 2)) = $((number % 2)) ] || way="$way --interrupt"
-					# shellcheck disable=SC2086 # a list of options
-					front "way$number" $way --seconds 300 --count "${VNETRX_COUNT}000"
-					is "way $number: frames back" "$(value "way$number" received)" = "${VNETRX_COUNT}000"
-					frames=$((frames + $(value "way$number" received)))
-					number=$((number + 1))
-				done
-			done
-		done
-	done
+	live_all_ways >"$live_dir/ways"
+	while read -r way; do
+		[ $((number / 4 % 2)) = $((number % 2)) ] || way="$way --interrupt"
+		# shellcheck disable=SC2086 # a list of options
+		front "way$number" $way --segs $((1 + number % 4)) --seconds 300 --count "${VNETRX_COUNT}000"
+		is "way $number: frames back" "$(value "way$number" received)" = "${VNETRX_COUNT}000"
+		frames=$((frames + $(value "way$number" received)))
+		number=$((number + 1))
+	done <"$live_dir/ways"
 	backend_end INT
+	is 'ways' $number = 32
 	is 'frames that came back; limit: what the back end sent' "$frames" = "$(backend_count TX-packets)"
 	is 'frames that the back end dropped' "$(backend_count TX-dropped)" = 0
 	echo "$frames frames"
@@ -186,8 +209,8 @@ live_flood()
 			front "flood$number" $ring --flood --min "${lens% *}" --max "${lens#* }" --seconds 300 \
 				--count "${VNETRX_COUNT}000"
 			backend_end INT
-			is "flood $number: frames lost; limit: what the back end dropped" "$(value "flood$number" lost)" = \
-				"$(backend_count TX-dropped)"
+			is "flood $number: frames lost; limit: what the back end dropped" \
+				"$(value "flood$number" lost)" = "$(backend_count TX-dropped)"
 			number=$((number + 1))
 		done
 	done
@@ -282,8 +305,7 @@ live_idle()
 	for ring in '' --packed; do
 		backend_start 1 io || return 1
 		# shellcheck disable=SC2086 # an option, or none
-		taskset -c "$live_last" "$sink" $ring --seconds 10 --quiet --json "$live_dir/sock" >"$live_dir/idle.json"
-		verdict_of $? "idle $ring"
+		sink_for idle $ring --seconds 10 --quiet
 		backend_end INT
 		is "idle $ring: connections" "$(value idle connects)" = 1
 		is "idle $ring: CPU seconds in 10 s" "$(value idle cpu_seconds)" '<=' 0.010
@@ -299,8 +321,7 @@ live_rates()
 			for wait in --busy ''; do
 				backend_start 1 txonly --txpkts=$lens || return 1
 				# shellcheck disable=SC2086 # options, or none
-				taskset -c "$live_last" "$sink" $ring $wait --seconds 3 --json "$live_dir/sock" >"$live_dir/sink.json"
-				verdict_of $? "txonly $lens $ring $wait"
+				sink_for sink $ring $wait --seconds 3
 				backend_end INT
 				is "packets received; limit: what the back end sent" "$(value sink merge.pkts)" = \
 					"$(backend_count TX-packets)"
@@ -323,7 +344,8 @@ live_rates()
 
 rate()
 {
-	awk -v n="$(value "$1" "$2")" -v s="$(value "$1" seconds)" 'BEGIN { printf "%.3f Mpps\n", (s > 0 ? n / s / 1e6 : 0) }'
+	awk -v n="$(value "$1" "$2")" -v s="$(value "$1" seconds)" \
+		'BEGIN { printf "%.3f Mpps\n", (s > 0 ? n / s / 1e6 : 0) }'
 }
 
 # The sink: how it ends.

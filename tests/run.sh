@@ -13,8 +13,8 @@ sh tests/run.sh [SUITE] [--no-install]
 quick         builds and runs the unit tests with gcc only
 laws          random streams against the model and the laws, hostile devices: many more than by default
 ports         unit tests on armhf, aarch64 and s390x (big-endian) in emulation; symbols there and on riscv64
-live          front ends over vhost-user against dpdk-testpmd: every kind of ring and buffer, floods,
-              restarts, bursts after sleep, rates; at least 10 million packets checked byte by byte (10 minutes)
+live          front ends over vhost-user against a back end of others, dpdk-testpmd: every kind of ring and buffer,
+              floods, restarts, bursts after sleep, rates; 10 million packets checked byte by byte (10 minutes)
 fuzz MINUTES  each fuzzer for so long
 hygiene       the hygiene checks alone
 

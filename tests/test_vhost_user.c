@@ -14,12 +14,12 @@
 #include "vhost/backend.h"
 #include "vhost_net.h"
 
-#define FRAME     200u
-#define PATIENCE  20000u /* ms; the machine may be busy */
-#define RING      32u
+#define FRAME    200u
+#define PATIENCE 20000u /* ms; the machine may be busy */
+#define RING     32u
 
 struct rig {
-	struct backend   b;
+	struct backend b;
 	struct vhost_net net;
 	unsigned received;
 	unsigned wrong;
@@ -179,11 +179,24 @@ static int with_fault(enum backend_fault fault, uint32_t at)
 static void messages_come_in_the_order_of_the_protocol(void **state)
 {
 	static const uint32_t want[] = {
-		VHOST_SET_OWNER, VHOST_GET_FEATURES, VHOST_GET_PROTOCOL_FEATURES, VHOST_SET_PROTOCOL_FEATURES,
-		VHOST_SET_FEATURES, VHOST_SET_MEM_TABLE,
-		VHOST_SET_VRING_CALL, VHOST_SET_VRING_NUM, VHOST_SET_VRING_BASE, VHOST_SET_VRING_ADDR, VHOST_SET_VRING_KICK,
-		VHOST_SET_VRING_CALL, VHOST_SET_VRING_NUM, VHOST_SET_VRING_BASE, VHOST_SET_VRING_ADDR, VHOST_SET_VRING_KICK,
-		VHOST_SET_VRING_ENABLE, VHOST_SET_VRING_ENABLE,
+		VHOST_SET_OWNER,
+		VHOST_GET_FEATURES,
+		VHOST_GET_PROTOCOL_FEATURES,
+		VHOST_SET_PROTOCOL_FEATURES,
+		VHOST_SET_FEATURES,
+		VHOST_SET_MEM_TABLE,
+		VHOST_SET_VRING_CALL,
+		VHOST_SET_VRING_NUM,
+		VHOST_SET_VRING_BASE,
+		VHOST_SET_VRING_ADDR,
+		VHOST_SET_VRING_KICK,
+		VHOST_SET_VRING_CALL,
+		VHOST_SET_VRING_NUM,
+		VHOST_SET_VRING_BASE,
+		VHOST_SET_VRING_ADDR,
+		VHOST_SET_VRING_KICK,
+		VHOST_SET_VRING_ENABLE,
+		VHOST_SET_VRING_ENABLE,
 	};
 	struct rig *r = running(backend_honest(), VHOST_NET_MRG);
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define HEADER offsetof(struct vhost_msg, u64)
+#define HEADER       offsetof(struct vhost_msg, u64)
 #define VERSION_MASK 0x3u
 
 /* The union is aligned to 8, the header on the wire is 12 bytes: they are sent as two pieces. */
@@ -22,7 +22,7 @@ _Static_assert(HEADER >= WIRE_HEADER, "the header comes first");
 static int send_msg(const struct vhost_conn *c, struct vhost_msg *msg, int fd)
 {
 	union {
-		char           bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control = { .bytes = { 0 } };
 	struct iovec iov[2] = { { msg, WIRE_HEADER }, { &msg->u64, msg->size } };

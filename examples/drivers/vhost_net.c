@@ -58,6 +58,8 @@ static int make_rxq(struct vhost_net_pair *pair)
 
 	if (vnetrx_virtio_rx_init(&pair->dev, &dev) != VNETRX_OK)
 		return wrong("device", "header length or ring");
+	if (net->cfg.deliver != NULL)
+		ops.deliver = net->cfg.deliver;
 	cfg.dev_ops = &vnetrx_virtio_rx_ops;
 	cfg.dev = &pair->dev;
 	cfg.host_ops = &ops;

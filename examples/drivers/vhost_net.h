@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A whole virtio-net front end over vhost-user: region, transport, and for each queue pair a vnetrx_rxq and a vnetrx_txq.
+ * A whole virtio-net front end over vhost-user: region, transport, and for each queue pair a vnetrx_rxq and, if it is
+ * to send, a vnetrx_txq.
  *
  *   new --> connect --> poll, send, ... --(vhost_net_up() false)--> disconnect --> connect --> ... --> delete
  *
@@ -28,8 +29,10 @@ struct vhost_net_config { /* zero = default; "required" has none */
 	uint32_t    delay_num;        /* of the transmit ring, see struct vnetrx_virtq_config                 */
 	uint32_t    delay_den;
 	void      (*show)(void *arg, struct vnetrx_pkt *const *pkts, unsigned n); /* sees received packets    */
-	void      (*sent)(void *arg, void *const *cookies, unsigned n, uint32_t flags); /* required to send: `done` */
-	void       *arg;              /* of these two                                                         */
+	void      (*sent)(void *arg, void *const *cookies, unsigned n, uint32_t flags); /* `done`; NULL = no sending */
+	unsigned  (*deliver)(void *host, struct vnetrx_pkt *const *pkts, unsigned n); /* instead of counting, showing
+	                                 and freeing them; host is a struct region_host                       */
+	void       *arg;              /* of show and sent                                                     */
 };
 
 struct vhost_net;

@@ -215,7 +215,7 @@ static int negotiate_protocol(struct vhost_user *vu, uint64_t *pairs)
 	err = vhost_get_u64(c, VHOST_GET_PROTOCOL_FEATURES, &offered);
 	if (err == 0)
 		err = vhost_set_u64(c, VHOST_SET_PROTOCOL_FEATURES,
-		                    offered & (VHOST_PROTOCOL_REPLY_ACK | VHOST_PROTOCOL_MQ), -1);
+				    offered & (VHOST_PROTOCOL_REPLY_ACK | VHOST_PROTOCOL_MQ), -1);
 	c->ack = err == 0 && (offered & VHOST_PROTOCOL_REPLY_ACK) != 0u;
 	if (err == 0 && (offered & VHOST_PROTOCOL_MQ) != 0u)
 		err = vhost_get_u64(c, VHOST_GET_QUEUE_NUM, pairs);
@@ -260,7 +260,7 @@ static int negotiate(struct vhost_user *vu)
 		err = negotiate_features(vu, pairs);
 	if (err == 0)
 		err = vhost_set_u64(&vu->conn, VHOST_SET_FEATURES,
-		                    vu->plan.accept.word[0] | (vu->offered & VHOST_F_PROTOCOL_FEATURES), -1);
+				    vu->plan.accept.word[0] | (vu->offered & VHOST_F_PROTOCOL_FEATURES), -1);
 	return err;
 }
 

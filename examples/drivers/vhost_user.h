@@ -67,8 +67,8 @@ struct vhost_user {
 /* Sets up *vu; with `listen` creates the socket. */
 int vhost_user_new(struct vhost_user *vu, const struct vhost_user_config *cfg);
 
-/* One try: a connection, the negotiation, the rings (made, or emptied). -EAGAIN: nobody is there yet; -ENOTSUP: the back
- * end lacks queues or needed features, or came back with others. Nothing may be lent when rings are emptied. */
+/* One try: a connection, the negotiation, the rings (made, or emptied). -EAGAIN: nobody is there yet; -ENOTSUP: the
+ * back end lacks queues or needed features, or came back with others. Nothing may be lent when rings are emptied. */
 int vhost_user_open(struct vhost_user *vu);
 
 /* Gives the back end memory and rings: it begins with what is posted. On failure: stop. */
@@ -84,7 +84,7 @@ void vhost_user_stop(struct vhost_user *vu);
 /* Stops, and gives everything back. */
 void vhost_user_delete(struct vhost_user *vu);
 
-/* The doorbell of a ring: `ring` is a struct vhost_ring. The notify of vnetrx_virtio_rx_config and vnetrx_txq_config. */
+/* The doorbell of a ring: `ring` is a struct vhost_ring. Serves as notify of struct vnetrx_virtio_rx_config. */
 void vhost_ring_notify(void *ring, uint32_t data);
 
 /* Takes the interrupts that came, so that call_fd is quiet until the next one; returns how many. */

@@ -41,7 +41,7 @@ void region_delete(struct region *r);
 void *region_alloc(struct region *r, size_t size, uint64_t *dma);
 void region_give(struct region *r, void *page, size_t size);
 
-/* `size` bytes at a page's beginning that stay with the caller as long as the region; NULL = too many, or none asked. */
+/* `size` bytes at a page's beginning that stay with the caller as long as the region; NULL = too many, or none. */
 void *region_keep(struct region *r, size_t size, uint64_t *dma);
 
 /* This process's address of what the device calls `dma`; dma lies in the region. */

@@ -12,9 +12,29 @@
 #define MAX_BUF 4096u
 #define TOP_BUF 32768u
 
-enum { OPT_LISTEN = 256, OPT_QUEUES, OPT_PACKED, OPT_NO_MRG, OPT_IN_ORDER, OPT_RING, OPT_BUF, OPT_MTU, OPT_MEMORY,
-       OPT_BUSY, OPT_TIMEOUT, OPT_ADAPTIVE, OPT_NO_GRO, OPT_UDP, OPT_SECONDS, OPT_COUNT, OPT_ONCE, OPT_QUIET, OPT_JSON,
-       OPT_HELP, OPT_VERSION };
+enum {
+	OPT_LISTEN = 256,
+	OPT_QUEUES,
+	OPT_PACKED,
+	OPT_NO_MRG,
+	OPT_IN_ORDER,
+	OPT_RING,
+	OPT_BUF,
+	OPT_MTU,
+	OPT_MEMORY,
+	OPT_BUSY,
+	OPT_TIMEOUT,
+	OPT_ADAPTIVE,
+	OPT_NO_GRO,
+	OPT_UDP,
+	OPT_SECONDS,
+	OPT_COUNT,
+	OPT_ONCE,
+	OPT_QUIET,
+	OPT_JSON,
+	OPT_HELP,
+	OPT_VERSION
+};
 
 static const struct option longs[] = {
 	{ "listen", no_argument, NULL, OPT_LISTEN },
@@ -43,7 +63,7 @@ static const struct option longs[] = {
 
 static const char usage[] =
 	"usage: vnetrx-vhost-sink [options] SOCKET\n"
-	"A virtio-net front end that receives from a live vhost-user back end, and prints each second what the path did.\n"
+	"A virtio-net front end: receives from a live vhost-user back end, and prints its counters each second.\n"
 	"When the back end goes away it waits for it to come back, with all its buffers. SIGINT or SIGTERM ends it.\n"
 	"\n"
 	"  --listen            SOCKET is made here, and the back end connects to it; else it is the back end's\n"
@@ -66,7 +86,7 @@ static const char usage[] =
 	"  --quiet             print the sums at the end only\n"
 	"  --json              one JSON object for each line\n"
 	"\n"
-	"Exit: 0; 1 usage; 2 the back end or the memory is not as it must be; 3 ended before --count; 4 a buffer was lost.\n";
+	"Exit: 0; 1 usage; 2 back end or memory is not as it must be; 3 ended before --count; 4 a buffer was lost.\n";
 
 /* The whole of `text` as a decimal number from low to high. */
 static bool number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
@@ -81,7 +101,7 @@ static bool number(const char *option, const char *text, uint64_t low, uint64_t 
 		return true;
 	}
 	fprintf(stderr, "vnetrx-vhost-sink: --%s %s: not a number from %llu to %llu\n", option, text,
-	        (unsigned long long)low, (unsigned long long)high);
+		(unsigned long long)low, (unsigned long long)high);
 	return false;
 }
 
@@ -201,7 +221,7 @@ int sink_options_read(struct sink_options *opts, int argc, char **argv)
 	}
 	if (argc - optind != 1) {
 		fprintf(stderr, "vnetrx-vhost-sink: %d operands given, one wanted: SOCKET (--help says more)\n",
-		        argc - optind);
+			argc - optind);
 		return EXIT_USAGE;
 	}
 	opts->net.path = argv[optind];

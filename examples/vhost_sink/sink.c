@@ -33,20 +33,20 @@ struct sink {
 	struct sink_options opts;
 	struct vhost_net net;
 	struct sink_sums first;
-	struct sink_sums last;    /* as of the last line        */
+	struct sink_sums last; /* as of the last line        */
 	vnetrx_ns now;
 	vnetrx_ns next_line;
 	vnetrx_ns end;
-	vnetrx_ns next_try;       /* to connect                 */
-	vnetrx_ns timer;          /* what the timer is set to   */
+	vnetrx_ns next_try; /* to connect                 */
+	vnetrx_ns timer;    /* what the timer is set to   */
 	bool up;
-	bool asleep;              /* all queues wait            */
-	bool stopped;             /* by a signal                */
-	bool lost;                /* the back end is gone, and --once is set */
-	int  code;
-	int  epoll_fd;
-	int  signal_fd;
-	int  timer_fd;
+	bool asleep;  /* all queues wait            */
+	bool stopped; /* by a signal                */
+	bool lost;    /* the back end is gone, and --once is set */
+	int code;
+	int epoll_fd;
+	int signal_fd;
+	int timer_fd;
 };
 
 static vnetrx_ns clock_now(void)

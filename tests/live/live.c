@@ -77,7 +77,8 @@ static void sent(void *arg, void *const *cookies, unsigned n, uint32_t flags)
 }
 
 /* In one piece: a copy with headroom. In several: the header here, the payload where it lies, cut anywhere. */
-static uint16_t cut(struct live *l, struct live_slot *slot, uint64_t number, uint32_t len, struct vnetrx_virtq_seg *segs)
+static uint16_t cut(struct live *l, struct live_slot *slot, uint64_t number, uint32_t len,
+		    struct vnetrx_virtq_seg *segs)
 {
 	uint32_t at = pattern_at(number);
 	uint32_t left = len - PATTERN_HDR;
@@ -130,7 +131,9 @@ uint32_t live_room(const struct live_pair *pair)
 	uint64_t out = pair->next - pair->expected;
 	uint32_t window = pair->live->opts.window;
 
-	return pair->live->opts.flood || pair->live->opts.oneway ? UINT32_MAX : out < window ? window - (uint32_t)out : 0u;
+	return pair->live->opts.flood || pair->live->opts.oneway ? UINT32_MAX
+	       : out < window                                    ? window - (uint32_t)out
+								 : 0u;
 }
 
 uint32_t live_send(struct live_pair *pair, uint32_t n)
@@ -193,7 +196,7 @@ static void count_lent(struct live *l)
 		vnetrx_rxq_read_stats(l->net.pairs[i].rxq, &stats);
 		if (stats.pool.bufs_lent != l->net.pairs[i].dev.bufs_max) {
 			fprintf(stderr, "live: %" PRIu64 " of %" PRIu32 " buffers are lent\n", stats.pool.bufs_lent,
-			        l->net.pairs[i].dev.bufs_max);
+				l->net.pairs[i].dev.bufs_max);
 			l->leaks++;
 		}
 	}
@@ -232,7 +235,7 @@ void live_disconnect(struct live *l)
 		vnetrx_rxq_read_stats(pair->p->rxq, &stats);
 		if (stats.pool.bufs_lent != 0u || pair->nidle != pair->nslots) {
 			fprintf(stderr, "live: %" PRIu64 " buffers and %" PRIu32 " frames did not come back\n",
-			        stats.pool.bufs_lent, pair->nslots - pair->nidle);
+				stats.pool.bufs_lent, pair->nslots - pair->nidle);
 			l->leaks++;
 		}
 	}
@@ -329,7 +332,8 @@ static bool live_delete(struct live *l)
 /* One line of JSON; true = nothing in it is wrong. What was lost is for the caller to compare. */
 static bool report(struct live *l, vnetrx_ns from)
 {
-	uint64_t frames = 0u, back = live_received(l), lost = 0u, gone = 0u, bad = 0u, interrupts = 0u, drops = 0u, bufs = 0u;
+	uint64_t frames = 0u, back = live_received(l), lost = 0u, gone = 0u, bad = 0u, interrupts = 0u, drops = 0u,
+		 bufs = 0u;
 	unsigned i;
 
 	for (i = 0u; i < l->net.npairs; i++) {
@@ -345,9 +349,10 @@ static bool report(struct live *l, vnetrx_ns from)
 		drops += stats.merge.drained + stats.merge.drop_bad_id;
 		interrupts += l->net.pairs[i].rx_ring->calls;
 	}
-	printf("{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"cut\":%" PRIu64 ",\"bad\":%" PRIu64
-	       ",\"buffers\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"connects\":%" PRIu64 ",\"interrupts\":%" PRIu64
-	       ",\"asleep\":%" PRIu64 ",\"overslept\":%" PRIu64 ",\"leaks\":%" PRIu64 ",\"seconds\":%.3f}\n",
+	printf("{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"cut\":%" PRIu64
+	       ",\"bad\":%" PRIu64 ",\"buffers\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"connects\":%" PRIu64
+	       ",\"interrupts\":%" PRIu64 ",\"asleep\":%" PRIu64 ",\"overslept\":%" PRIu64 ",\"leaks\":%" PRIu64
+	       ",\"seconds\":%.3f}\n",
 	       frames, back, lost, gone, bad, bufs, drops, l->net.connects, interrupts, l->asleep, l->overslept,
 	       l->leaks, (double)(live_now() - from) / 1e9);
 	if (bad != 0u || drops != 0u || l->overslept != 0u || l->leaks != 0u || (lost != 0u && !l->opts.flood))

@@ -6,12 +6,12 @@
 #include "rng.h"
 
 #define SECOND   1000000000u
-#define LOOK_NS  1000000u         /* between two looks at the connection           */
-#define QUIET_NS (10ull * SECOND) /* nothing came for so long: what is out is lost */
+#define LOOK_NS  1000000u          /* between two looks at the connection           */
+#define QUIET_NS (10ull * SECOND)  /* nothing came for so long: what is out is lost */
 #define LATE_NS  (120ull * SECOND) /* how much longer than wanted a back end may take to come back */
 #define BATCH    32u
 #define WAKE_MS  100
-#define BURST_MS 5000             /* an interrupt that takes longer never comes    */
+#define BURST_MS 5000 /* an interrupt that takes longer never comes    */
 
 /* ---- echo ---- */
 
@@ -19,8 +19,8 @@
 struct progress {
 	vnetrx_ns at;
 	vnetrx_ns look; /* at the connection */
-	uint64_t  total;
-	unsigned  gone; /* times that the back end went away */
+	uint64_t total;
+	unsigned gone; /* times that the back end went away */
 };
 
 static uint64_t total(const struct live *l)
@@ -133,7 +133,7 @@ static bool burst(struct live *l, struct live_pair *pair, uint32_t n)
 	while (pair->expected != pair->next) {
 		if (!live_sleep(l, BURST_MS)) {
 			fprintf(stderr, "live: %" PRIu64 " of a burst of %" PRIu32 " did not come\n",
-			        pair->next - pair->expected, n);
+				pair->next - pair->expected, n);
 			return false;
 		}
 		now = live_now();

@@ -8,10 +8,28 @@
 #include "live.h"
 #include "pattern.h"
 
-enum { OPT_QUEUES = 256, OPT_PACKED, OPT_NO_MRG, OPT_IN_ORDER, OPT_LISTEN, OPT_RING, OPT_TX_RING, OPT_BUF, OPT_MIN,
-       OPT_MAX, OPT_SEGS, OPT_WINDOW, OPT_COUNT, OPT_SECONDS, OPT_BURSTS, OPT_RECONNECTS, OPT_FLOOD, OPT_ONEWAY,
-       OPT_INTERRUPT,
-       OPT_HELP };
+enum {
+	OPT_QUEUES = 256,
+	OPT_PACKED,
+	OPT_NO_MRG,
+	OPT_IN_ORDER,
+	OPT_LISTEN,
+	OPT_RING,
+	OPT_TX_RING,
+	OPT_BUF,
+	OPT_MIN,
+	OPT_MAX,
+	OPT_SEGS,
+	OPT_WINDOW,
+	OPT_COUNT,
+	OPT_SECONDS,
+	OPT_BURSTS,
+	OPT_RECONNECTS,
+	OPT_FLOOD,
+	OPT_ONEWAY,
+	OPT_INTERRUPT,
+	OPT_HELP
+};
 
 static const struct option longs[] = {
 	{ "queues", required_argument, NULL, OPT_QUEUES },
@@ -39,9 +57,9 @@ static const struct option longs[] = {
 
 static const char usage[] =
 	"usage: vnetrx-live [options] SOCKET\n"
-	"Sends numbered frames to a back end that returns them, and checks each byte of what comes back. One line of JSON;\n"
-	"exit 1 when a frame was lost (not with --flood: compare with the back end's counter), or wrong, late or twice,\n"
-	"when an interrupt was missed, or when memory did not come back.\n"
+	"Sends numbered frames to a back end that returns them, and checks each byte that comes back. Prints JSON.\n"
+	"Exit 1: a frame was lost (not with --flood: compare the back end's counter), or is wrong, late or twice;\n"
+	"an interrupt was missed; memory did not come back.\n"
 	"\n"
 	"  --queues N, --packed, --no-mrg, --in-order, --listen, --ring N   as of vnetrx-vhost-sink\n"
 	"  --tx-ring N      slots of the transmit ring (256)\n"
@@ -143,8 +161,9 @@ int live_options_read(struct live_options *o, int argc, char **argv)
 {
 	int option;
 
-	*o = (struct live_options){ .kinds = VHOST_NET_MRG, .len_min = 64u, .segs = 1u, .count = 100000u,
-		                    .seconds = 60u };
+	*o = (struct live_options){
+		.kinds = VHOST_NET_MRG, .len_min = 64u, .segs = 1u, .count = 100000u, .seconds = 60u
+	};
 	o->net.pairs = 1u;
 	o->net.rx_size = o->net.tx_size = 256u;
 	o->net.rxq.buf_len_min = 1536u;

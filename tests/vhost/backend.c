@@ -19,12 +19,12 @@
 #define FRAME_MAX   16384u
 #define SEGS_MAX    32u
 
-#define CHECK(condition) \
-	do { \
-		if (!(condition)) { \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			abort(); \
-		} \
+#define CHECK(condition)                                                                                               \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 struct backend backend_honest(void)
@@ -235,12 +235,13 @@ static bool get(struct backend *b, struct vhost_msg *msg)
 static bool receive(struct backend *b, struct vhost_msg *msg, int *fd)
 {
 	union {
-		char           bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = { msg, WIRE_HEADER };
-	struct msghdr in = { .msg_iov = &iov, .msg_iovlen = 1u, .msg_control = control.bytes,
-		             .msg_controllen = sizeof(control.bytes) };
+	struct msghdr in = {
+		.msg_iov = &iov, .msg_iovlen = 1u, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
+	};
 	struct cmsghdr *cmsg;
 
 	*fd = -1;
