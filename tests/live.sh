@@ -65,7 +65,8 @@ backend_start()
 	taskset -c "$live_first" dpdk-testpmd --lcores "0@$live_first,1@$live_first" --no-pci --no-huge --no-shconf \
 		-m 128 --no-telemetry --vdev "$device" -- --total-num-mbufs=8192 --nb-cores=1 \
 		--rxq="$backend_queues" --txq="$backend_queues" --no-flush-rx --no-lsc-interrupt \
-		--forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" </dev/null >"$backend_log" 2>&1 &
+		--forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" \
+		</dev/null >"$backend_log" 2>&1 &
 	backend_pid=$!
 	tries=0
 	until backend_ready; do
