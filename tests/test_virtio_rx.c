@@ -374,8 +374,7 @@ static void dry_ring_recovers_when_the_host_returns_buffers(void **state)
 {
 	(void)state;
 #ifdef VNRX_POOL_DEBUG
-	print_message("# pool_debug: a run goes back to the host, who gives none\n");
-	skip();
+	skip(); /* a run goes back to the host, who gives none */
 #endif
 	for_all_rings(mergeable, dry_recovers_by_free);
 }
