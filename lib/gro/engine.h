@@ -119,12 +119,19 @@ enum vnrx_differ vnrx_udp_differs(const struct vnrx_flow *f, const struct vnrx_s
 
 /* ---- gro_last.c ---- */
 
+enum vnrx_last {
+	VNRX_LAST_NOT = 0, /* it takes the general way                             */
+	VNRX_LAST_JOINED,  /* and what it joined has left                          */
+	VNRX_LAST_AGAIN,   /* it would have joined what was full, and has left now */
+};
+
 /* Joins a plain packet that continues a held one of the lane's shape and closes it (PSH, FIN, shorter than the first),
- * if all else about it is as the lane says. place: where its hash points. */
+ * if all else about it is as the lane says; or lets the held one go that has no room for it. place: where its hash
+ * points. */
 struct vnrx_lane;
 struct vnrx_place;
-bool vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct vnrx_place *place,
-                    const struct vnrx_lane *lane, struct vnetrx_pktq *q);
+enum vnrx_last vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct vnrx_place *place,
+                              const struct vnrx_lane *lane, struct vnetrx_pktq *q);
 
 /* ---- finish.c ---- */
 

@@ -122,6 +122,7 @@ static VNRX_INLINE unsigned run_mixed(const struct batch *b, unsigned i, unsigne
 	struct vnrx_place place[BLOCK];
 	struct vnrx_flow *f = NULL, *before = NULL;
 	struct vnetrx_gro *gro = b->gro;
+	enum vnrx_last last;
 	unsigned plain, k;
 
 	while (i < b->n) {
@@ -132,11 +133,17 @@ static VNRX_INLINE unsigned run_mixed(const struct batch *b, unsigned i, unsigne
 		left = b->n - i < left ? b->n - i : left;
 		left = left < ahead ? left : ahead;
 		plain = places_of(&gro->flows, pkts, left, place, lane);
-		for (k = 0; k < plain; k++) {
+		for (k = 0; k < plain;) {
 			before = f;
 			f = take(gro, pkts[k], &place[k], lane);
-			if (VNRX_UNLIKELY(f == NULL) && !vnrx_last_join(gro, pkts[k], &place[k], lane, b->q))
+			if (VNRX_LIKELY(f != NULL)) {
+				k++;
+				continue;
+			}
+			last = vnrx_last_join(gro, pkts[k], &place[k], lane, b->q);
+			if (last == VNRX_LAST_NOT)
 				break;
+			k += last == VNRX_LAST_JOINED ? 1u : 0u;
 		}
 		i += k;
 		if (k < left) {

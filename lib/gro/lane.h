@@ -170,11 +170,17 @@ static VNRX_INLINE bool same_udp_csum(const uint8_t *a, const uint8_t *b, const 
 }
 
 /* What the compare leaves open: does the transport header go on? */
-static VNRX_INLINE bool vnrx_l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
+static VNRX_INLINE bool vnrx_l4_next(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
 {
 	if (vnrx_lane_udp(lane))
-		return f->next_seq <= f->fast_max && same_udp_csum(f->hdr, data, lane);
-	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq && f->next_seq - f->first_seq <= f->fast_max;
+		return same_udp_csum(f->hdr, data, lane);
+	return vnrx_be32(data + lane->l4 + VNRX_TCP_SEQ) == f->next_seq;
+}
+
+/* And is there room? */
+static VNRX_INLINE bool vnrx_l4_continues(const struct vnrx_flow *f, const uint8_t *data, const struct vnrx_lane *lane)
+{
+	return vnrx_l4_next(f, data, lane) && f->next_seq - f->first_seq <= f->fast_max;
 }
 
 #endif
