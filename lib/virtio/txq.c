@@ -12,8 +12,8 @@
 /* Takes up to max (<= VNRX_TX_BATCH) finished packets; returns how many. */
 static unsigned take_batch(struct vnetrx_txq *q, unsigned max)
 {
-	struct vnetrx_done done[VNRX_TX_BATCH];
-	void *cookies[VNRX_TX_BATCH];
+	struct vnetrx_done *done = q->reaped;
+	void **cookies = q->taken;
 	int n = vnetrx_virtq_reap(q->vq, done, max);
 
 	if (n <= 0) {
@@ -124,7 +124,7 @@ static VNRX_INLINE void write_header(const struct vnetrx_txq *q, const struct vn
 /* Header and data in one descriptor. */
 static int add_joined(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, uint32_t id)
 {
-	struct vnetrx_virtq_seg segs[VNRX_TX_SEGS_MAX];
+	struct vnetrx_virtq_seg *segs = q->segs;
 
 	write_header(q, pkt, pkt->head - q->hdr_len);
 	segs[0].dma = pkt->segs[0].dma - q->hdr_len;
@@ -138,7 +138,7 @@ static int add_joined(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, uin
 /* The header in a descriptor of its own. */
 static int add_apart(struct vnetrx_txq *q, const struct vnetrx_tx_pkt *pkt, uint32_t id)
 {
-	struct vnetrx_virtq_seg segs[VNRX_TX_SEGS_MAX + 1u];
+	struct vnetrx_virtq_seg *segs = q->segs;
 	size_t off = (size_t)id * q->stride;
 
 	write_header(q, pkt, q->hdrs + off);

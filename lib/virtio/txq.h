@@ -37,6 +37,9 @@ struct vnetrx_txq {
 	struct vnetrx_txq_stats stats;
 	uint32_t  seq;        /* of the copy below */
 	size_t    shared[VNRX_TXQ_WORDS];
+	struct vnetrx_done reaped[VNRX_TX_BATCH]; /* what a call works on: too much for the stack of a small machine */
+	void     *taken[VNRX_TX_BATCH];
+	struct vnetrx_virtq_seg segs[VNRX_TX_SEGS_MAX + 1u];
 };
 
 /* Whether a packet of `len` bytes may ask for what it does. VNETRX_ERR_CANNOT: the device offers no such thing;
