@@ -30,6 +30,7 @@ struct pick {
 };
 
 static const struct pick picks[] = {
+	{ "train44 1 W64", TRAFFIC_TRAIN44, TRAFFIC_TCP4, 1, 64, 64, 0 },
 	{ "train44 8 W64", TRAFFIC_TRAIN44, TRAFFIC_TCP4, 8, 64, 64, 0 },
 	{ "rr 8 W64", TRAFFIC_RR, TRAFFIC_TCP4, 8, 64, 64, 0 },
 	{ "rr 8 W256", TRAFFIC_RR, TRAFFIC_TCP4, 8, 256, 64, 0 },
