@@ -153,21 +153,29 @@ VNETRX_MUST_USE int vnetrx_virtio_negotiate(const struct vnetrx_features *offer,
 
 /* ---- inline bodies ---- */
 
+/* Of a word, without a 64-bit shift by a variable, which small machines do not have. */
+static inline uint64_t vnetrx_feature_bit(unsigned bit)
+{
+	uint64_t half = (uint32_t)1 << bit % 32u;
+
+	return bit % 64u < 32u ? half : half << 32;
+}
+
 static inline bool vnetrx_features_has(const struct vnetrx_features *set, unsigned bit)
 {
-	return bit < VNETRX_FEATURES_MAX && (set->word[bit / 64u] >> bit % 64u & 1u) != 0u;
+	return bit < VNETRX_FEATURES_MAX && (set->word[bit / 64u] & vnetrx_feature_bit(bit)) != 0u;
 }
 
 static inline void vnetrx_features_add(struct vnetrx_features *set, unsigned bit)
 {
 	if (bit < VNETRX_FEATURES_MAX)
-		set->word[bit / 64u] |= (uint64_t)1 << bit % 64u;
+		set->word[bit / 64u] |= vnetrx_feature_bit(bit);
 }
 
 static inline void vnetrx_features_drop(struct vnetrx_features *set, unsigned bit)
 {
 	if (bit < VNETRX_FEATURES_MAX)
-		set->word[bit / 64u] &= ~((uint64_t)1 << bit % 64u);
+		set->word[bit / 64u] &= ~vnetrx_feature_bit(bit);
 }
 
 #ifdef __cplusplus

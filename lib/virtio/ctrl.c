@@ -211,7 +211,7 @@ int vnetrx_ctrl_offloads(const struct vnetrx_features *accepted, const struct vn
 		return VNETRX_ERR_CANNOT;
 	for (unsigned i = 0; i < sizeof(offloads) / sizeof(offloads[0]); i++) {
 		if (vnetrx_features_has(on, offloads[i].feature))
-			bits |= (uint64_t)1 << offloads[i].bit;
+			bits |= vnetrx_feature_bit(offloads[i].bit);
 		vnetrx_features_drop(&rest, offloads[i].feature);
 	}
 	if (rest.word[0] != 0u || rest.word[1] != 0u || !is_subset(on, accepted) || !is_settled(on))
