@@ -94,6 +94,23 @@ static void a_packed_kick_is_due_when_the_descriptor_is_offered(void **state)
 	}
 }
 
+/* Two chains of three: the window is six descriptors long, not two. */
+static void a_packed_window_counts_descriptors(void **state)
+{
+	struct ring_rig rig;
+	uint32_t event;
+
+	(void)state;
+	for (event = 0; event < 12u; event++) {
+		ring_open(&rig, (struct vnetrx_virtq_config){ .size = 16, .flags = PACKED | EVENT, .segs_max = 3 });
+		drv_add(&rig, 1, 2, 0);
+		drv_add(&rig, 1, 2, 1);
+		dev_set_wish(&rig, wish_at(event, 16));
+		assert_int_equal(drv_kick(&rig), event < 6u);
+		ring_close(&rig);
+	}
+}
+
 static void flags_alone_decide_without_event_indices(void **state)
 {
 	struct ring_rig rig;
@@ -527,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_kick_is_due_when_the_index_passes_the_event),
 		cmocka_unit_test(a_packed_kick_is_due_when_the_descriptor_is_offered),
+		cmocka_unit_test(a_packed_window_counts_descriptors),
 		cmocka_unit_test(flags_alone_decide_without_event_indices),
 		cmocka_unit_test(packed_flags_count_with_event_indices_too),
 		cmocka_unit_test(publishing_alone_does_not_use_up_the_kick),

@@ -199,6 +199,23 @@ static void a_batch_that_ends_with_no_lent_buffer_breaks_the_ring(void **state)
 	}
 }
 
+/* A full packed ring, where every id was lent: one that came back in the same reap does not end the next batch. */
+static void a_batch_that_ends_with_what_just_came_back_breaks_the_ring(void **state)
+{
+	struct vnetrx_done done[16];
+	struct ring_rig    rig;
+
+	(void)state;
+	open_ordered(&rig, true, 1);
+	drv_add_bufs(&rig, 13, 0);
+	vnetrx_virtq_publish(rig.vq);
+	dev_use(&rig, 1, 60, 2);
+	dev_use(&rig, 0, 60, 1);
+	assert_int_equal(vnetrx_virtq_reap(rig.vq, done, 16), 2);
+	drv_expect_broken(&rig, VNETRX_VIRTQ_BAD_ID);
+	ring_close(&rig);
+}
+
 static void an_index_taken_back_inside_a_batch_breaks_the_ring(void **state)
 {
 	struct ring_rig rig;
@@ -243,6 +260,7 @@ int main(void)
 		cmocka_unit_test(a_batch_beyond_the_used_index_breaks_the_ring),
 		cmocka_unit_test(a_second_batch_beyond_the_used_index_breaks_the_ring),
 		cmocka_unit_test(a_batch_that_ends_with_no_lent_buffer_breaks_the_ring),
+		cmocka_unit_test(a_batch_that_ends_with_what_just_came_back_breaks_the_ring),
 		cmocka_unit_test(an_index_taken_back_inside_a_batch_breaks_the_ring),
 		cmocka_unit_test(skipped_entries_are_not_looked_at),
 	};

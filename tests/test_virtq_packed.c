@@ -297,13 +297,13 @@ static void an_id_out_of_range_breaks_the_ring(void **state)
 {
 	static const uint32_t ids[] = { 7, 8, 12, 32767, 32768, 65535 };
 	struct ring_rig       rig;
-	unsigned i, order;
+	unsigned i, start;
 
 	(void)state;
 	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		for (order = 0; order < 2u; order++) {
-			open_packed(&rig, 7, order != 0u ? VNETRX_VIRTQ_IN_ORDER : 0u, 1);
-			ring_run(&rig, i);
+		for (start = 0; start < 14u; start++) {
+			open_packed(&rig, 7, start % 2u != 0u ? VNETRX_VIRTQ_IN_ORDER : 0u, 1);
+			ring_run(&rig, start);
 			drv_add_bufs(&rig, 7, 0);
 			vnetrx_virtq_publish(rig.vq);
 			dev_use(&rig, ids[i], 60, 1);
@@ -373,6 +373,27 @@ static void a_used_descriptor_with_nothing_lent_breaks_the_ring(void **state)
 	}
 }
 
+/* The same behind the last one that is lent, seen in the next reap. */
+static void a_used_descriptor_behind_the_last_lent_one_breaks_the_ring(void **state)
+{
+	struct vnetrx_done done[8];
+	struct ring_rig    rig;
+	unsigned order;
+
+	(void)state;
+	for (order = 0; order < 2u; order++) {
+		open_packed(&rig, 6, order != 0u ? VNETRX_VIRTQ_IN_ORDER : 0u, 1);
+		drv_add_bufs(&rig, 2, 0);
+		vnetrx_virtq_publish(rig.vq);
+		assert_int_equal(dev_echo(&rig, 60), 2);
+		dev_use(&rig, 0, 60, 1);
+		assert_int_equal(vnetrx_virtq_reap(rig.vq, done, 8), 2);
+		assert_int_equal(vnetrx_virtq_fault(rig.vq), VNETRX_VIRTQ_OK);
+		drv_expect_broken(&rig, VNETRX_VIRTQ_BAD_INDEX);
+		ring_close(&rig);
+	}
+}
+
 /* Wrap bits of the wrong round are no used descriptor. */
 static void wrap_bits_of_another_round_are_ignored(void **state)
 {
@@ -411,6 +432,7 @@ int main(void)
 		cmocka_unit_test(an_id_that_is_not_lent_breaks_the_ring),
 		cmocka_unit_test(an_id_that_comes_twice_breaks_the_ring),
 		cmocka_unit_test(a_used_descriptor_with_nothing_lent_breaks_the_ring),
+		cmocka_unit_test(a_used_descriptor_behind_the_last_lent_one_breaks_the_ring),
 		cmocka_unit_test(wrap_bits_of_another_round_are_ignored),
 	};
 

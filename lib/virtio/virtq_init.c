@@ -150,7 +150,9 @@ size_t vnetrx_virtq_ring_bytes(const struct vnetrx_virtq_config *cfg)
 /* Whether ring memory lies as it must: for us by ring_align, for the device by what descriptors need (2.7, 2.8). */
 static bool ring_fits(const struct plan *plan, const struct vnetrx_virtq_config *cfg)
 {
-	return cfg->ring != NULL && (uintptr_t)cfg->ring % plan->align == 0u && cfg->ring_dma % VNRX_DESC_SIZE == 0u;
+	/* align is a power of two; a remainder would be a division, which small targets take from a library */
+	return cfg->ring != NULL && ((uintptr_t)cfg->ring & (plan->align - 1u)) == 0u &&
+	       cfg->ring_dma % VNRX_DESC_SIZE == 0u;
 }
 
 int vnetrx_virtq_init(struct vnetrx_virtq **vq, const struct vnetrx_virtq_config *cfg, void *mem, size_t mem_size)
