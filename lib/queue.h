@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receive queue's state, shared by the pipeline (rxq.c), its set-up (rxq_config.c) and its statistics
- * (rxq_stats.c). */
+/* The receive queue's state, shared by the pipeline (rxq.c), its set-up (rxq_config.c) and what it says about
+ * itself (rxq_stats.c). */
 #ifndef VNRX_QUEUE_H
 #define VNRX_QUEUE_H
 

@@ -387,17 +387,3 @@ vnetrx_ns vnetrx_rxq_deadline(const struct vnetrx_rxq *q)
 		deadline = q->retry_at;
 	return deadline;
 }
-
-enum vnetrx_rxq_state vnetrx_rxq_state(const struct vnetrx_rxq *q)
-{
-	if (q->is_broken)
-		return VNETRX_RXQ_BROKEN;
-	if (q->fifo.first != NULL)
-		return VNETRX_RXQ_STALLED;
-	return q->is_short ? VNETRX_RXQ_SHORT : VNETRX_RXQ_RUNNING;
-}
-
-uint32_t vnetrx_rxq_buf_len(const struct vnetrx_rxq *q)
-{
-	return vnetrx_sizer_len(&q->sizer);
-}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The counters of all stages as one, and their copy for other threads. */
+/* What a queue says about itself: its state, and the counters of all stages as one, with a copy for other threads. */
 #include "queue.h"
 
 union counters {
@@ -34,4 +34,18 @@ void vnetrx_rxq_read_stats(const struct vnetrx_rxq *q, struct vnetrx_rxq_stats *
 
 	vnrx_shared_read(&q->shared.seq, q->shared.words, copy.words, VNRX_STATS_WORDS);
 	*stats = copy.stats;
+}
+
+enum vnetrx_rxq_state vnetrx_rxq_state(const struct vnetrx_rxq *q)
+{
+	if (q->is_broken)
+		return VNETRX_RXQ_BROKEN;
+	if (q->fifo.first != NULL)
+		return VNETRX_RXQ_STALLED;
+	return q->is_short ? VNETRX_RXQ_SHORT : VNETRX_RXQ_RUNNING;
+}
+
+uint32_t vnetrx_rxq_buf_len(const struct vnetrx_rxq *q)
+{
+	return vnetrx_sizer_len(&q->sizer);
 }

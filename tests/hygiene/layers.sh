@@ -14,6 +14,8 @@ pool: base ops pkt stats
 merge: base ops pkt stats pool
 gro: base ops pkt stats
 virtio_net: base ops
+virtio_features: base
+virtio_ctrl: base virtio_features
 virtq: base ops
 virtio_rx: base ops virtio_net virtq
 virtio_features: base
