@@ -12,9 +12,9 @@
 #define VIRTIO_BURST     32u
 #define VIRTIO_RING      256u
 #define VIRTIO_BUF       2048u     /* bytes of each buffer, device header included */
-#define VIRTIO_WINDOW_NS 5000000u
+#define VIRTIO_WINDOW_NS 1000000u
 #define VIRTIO_WARM_NS   300000000u
-#define VIRTIO_WINDOWS   1000u     /* at most */
+#define VIRTIO_WINDOWS   2000u     /* at most */
 
 struct bench;
 
