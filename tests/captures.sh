@@ -54,7 +54,7 @@ replay=$build/examples/vnetrx-replay
 check=$build/tests/check/check-capture
 make=$build/tests/check/make-capture
 {
-	CC=gcc configure $build --buildtype=release -Doptimization=2 &&
+	CC=gcc configure $build $release &&
 		ninja -C $build examples/vnetrx-replay tests/check/check-capture tests/check/make-capture
 } >"$scratch/build.log" 2>&1 || {
 	cat "$scratch/build.log" >&2

@@ -33,7 +33,7 @@ live()
 
 build_live()
 {
-	CC=gcc configure build/release --buildtype=release -Doptimization=2 -Ddebug=true
+	CC=gcc configure build/release $release
 	meson compile -C build/release vnetrx-live vnetrx-vhost-sink
 	echo 'ok - built' | counted_lines
 }

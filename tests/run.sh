@@ -66,7 +66,7 @@ on_gcc()
 
 on_release()
 {
-	CC=gcc configure build/release --buildtype=release -Doptimization=2 -Ddebug=true
+	CC=gcc configure build/release $release
 	test_in build/release $natively --suite verified
 }
 
