@@ -20,7 +20,7 @@ ports()
 	if ! sum_of "$logs/port-tools.count" >/dev/null; then
 		return
 	fi
-	for port in armhf aarch64 s390x riscv64; do
+	for port in ${VNETRX_PORTS:-armhf aarch64 s390x riscv64}; do
 		stage "port-$port" run_port "$port"
 	done
 }
@@ -162,7 +162,7 @@ run_port()
 	counted_lines <"$logs/$stage_name.out"
 	if [ "$kind" = run ]; then
 		port_cmocka "$deb"
-		configure "build/port-$name" --cross-file "$cache/$name.ini" -Dchecks=full -Dexamples=false \
+		configure "build/port-$name" --cross-file "$cache/$name.ini" $checked -Dexamples=false \
 			-Dbenches=false
 		test_in "build/port-$name" --suite unit --suite verified --suite fuzz --timeout-multiplier=5 ||
 			result=$?

@@ -22,7 +22,7 @@ hygiene       the hygiene checks alone
 VNETRX_COUNT  how many random streams `laws` tries, thousands of packets of hostile devices, and ten thousands of
               packets of all protocols against the model (1000: more than ten million of these) and of operations of
               virtqueues; for `live`, thousands of packets of each of its 32 ways (340) and 300 times as many bursts
-VNETRX_STAGES of `live`: only these stages, by name
+VNETRX_STAGES of `live`, VNETRX_PORTS of `ports`: only these, by name
 
 Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
 END
