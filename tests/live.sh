@@ -65,7 +65,8 @@ backend_start()
 	taskset -c "$live_first" dpdk-testpmd --lcores "0@$live_first,1@$live_first" --no-pci --no-huge --no-shconf \
 		-m 128 --no-telemetry --vdev "$device" -- --total-num-mbufs=8192 --nb-cores=1 \
 		--rxq="$backend_queues" --txq="$backend_queues" --no-flush-rx --no-lsc-interrupt \
-		--forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" </dev/null >"$backend_log" 2>&1 &
+		--forward-mode="$mode" --port-topology=loop --auto-start --stats-period 1 "$@" \
+		</dev/null >"$backend_log" 2>&1 &
 	backend_pid=$!
 	tries=0
 	until backend_ready; do
@@ -321,7 +322,7 @@ live_rates()
 			for wait in --busy ''; do
 				backend_start 1 txonly --txpkts=$lens || return 1
 				# shellcheck disable=SC2086 # options, or none
-				sink_for sink $ring $wait --seconds 3
+				sink_for sink $ring $wait --seconds 2
 				backend_end INT
 				is "packets received; limit: what the back end sent" "$(value sink merge.pkts)" = \
 					"$(backend_count TX-packets)"
@@ -333,7 +334,7 @@ live_rates()
 	for len in 64 1500 9000; do
 		for ring in '' --packed; do
 			backend_start 1 rxonly || return 1
-			front oneway $ring --oneway --min $len --seconds 3 --count 1000000000000
+			front oneway $ring --oneway --min $len --seconds 2 --count 1000000000000
 			backend_end INT
 			is "frames that the back end received; limit: what was sent" "$(backend_count RX-packets)" = \
 				"$(value oneway sent)"
