@@ -322,7 +322,7 @@ live_rates()
 			for wait in --busy ''; do
 				backend_start 1 txonly --txpkts=$lens || return 1
 				# shellcheck disable=SC2086 # options, or none
-				sink_for sink $ring $wait --seconds 3
+				sink_for sink $ring $wait --seconds 2
 				backend_end INT
 				is "packets received; limit: what the back end sent" "$(value sink merge.pkts)" = \
 					"$(backend_count TX-packets)"
@@ -334,7 +334,7 @@ live_rates()
 	for len in 64 1500 9000; do
 		for ring in '' --packed; do
 			backend_start 1 rxonly || return 1
-			front oneway $ring --oneway --min $len --seconds 3 --count 1000000000000
+			front oneway $ring --oneway --min $len --seconds 2 --count 1000000000000
 			backend_end INT
 			is "frames that the back end received; limit: what was sent" "$(backend_count RX-packets)" = \
 				"$(value oneway sent)"
