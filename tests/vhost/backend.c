@@ -165,7 +165,7 @@ static void share(struct backend *b, const struct vhost_msg *msg, int fd)
 
 	CHECK(msg->memory.nregions == 1u && fd >= 0);
 	b->memory = msg->memory;
-	mapped = mmap(NULL, b->memory.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)b->memory.offset);
+	mapped = mmap(NULL, (size_t)b->memory.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)b->memory.offset);
 	CHECK(mapped != MAP_FAILED);
 	b->mapped = mapped;
 	close(fd);
@@ -287,7 +287,7 @@ static void drop_front_end(struct backend *b)
 		b->rings[i].enabled = false;
 	}
 	if (b->mapped != NULL)
-		munmap(b->mapped, b->memory.size);
+		munmap(b->mapped, (size_t)b->memory.size);
 	b->mapped = NULL;
 	close_fd(&b->sock);
 }
