@@ -6,7 +6,8 @@
 #	after STAGE                  inside a stage: waits until the other has ended
 #	counted FILE                 inside a stage: adds the cases of a testlog.json to the stage
 #	counted_lines < OUTPUT       inside a stage: adds lines "ok ...", "not ok ...", "skip ..."
-#	total                        prints how long it took, and the sum of all stages since clear_stages; false when something failed
+#	total                        prints how long all stages since clear_stages took, and their sum; false when
+#	                             something failed
 
 clear_stages()
 {
