@@ -5,12 +5,13 @@
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
+. bench/lib.sh
 
 usage()
 {
 	echo "usage: bench/gro_count.sh [--help] [PATTERN FLOWS WINDOW BURST KIND [PUSH_EVERY]]"
 	echo "Without arguments: a table. PATTERN train44, rr, rand; KIND tcp4, vlan, tcp6, vxlan, udp4."
-	echo "GRO_COUNT=PROGRAM uses that instead of building build/release/bench/gro_count."
+	echo "GRO_COUNT=PROGRAM uses that instead of building build/bench/bench/gro_count."
 	exit "$1"
 }
 
@@ -33,12 +34,9 @@ count()
 [ "${1:-}" != --help ] || usage 0
 [ $# = 0 ] || [ $# -ge 5 ] || usage 1
 need valgrind || exit 1
-program=${GRO_COUNT:-build/release/bench/gro_count}
+program=${GRO_COUNT:-$bench/gro_count}
 if [ -z "${GRO_COUNT:-}" ]; then
-	need gcc meson ninja-build || exit 1
-	[ -f build/release/build.ninja ] ||
-		meson setup build/release --buildtype=release -Doptimization=2 >/dev/null || exit 1
-	ninja -C build/release bench/gro_count >/dev/null || exit 1
+	need gcc meson ninja-build && bench_build bench/gro_count || exit 1
 fi
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

@@ -5,34 +5,13 @@
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
-
-PAGES=160 # of 2 MiB: buffers, both engines' descriptors and tables, DPDK's heap
-setting=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+. bench/lib.sh
 
 if [ "${1:-}" = --no-install ]; then
 	forbid_install
 	shift
 fi
 need gcc meson ninja-build pkg-config libdpdk-dev || exit 1
-[ -f build/release/build.ninja ] || meson setup build/release --buildtype=release -Doptimization=2 >&2 || exit 1
-ninja -C build/release bench/vs_dpdk >&2 || {
-	meson setup --reconfigure build/release >&2 && ninja -C build/release bench/vs_dpdk >&2 || exit 1
-}
-
-# Puts back what was there before.
-before=$(cat $setting 2>/dev/null)
-put_back()
-{
-	[ -z "$before" ] || echo "$before" >$setting
-}
-if [ -w $setting ] && [ "$before" -lt $PAGES ]; then
-	trap put_back EXIT
-	trap 'exit 1' INT TERM
-	echo $PAGES >$setting 2>/dev/null
-	have=$(cat $setting)
-	[ "$have" -ge $PAGES ] || echo "only $have of $PAGES huge pages could be had: figures are for smaller pages" >&2
-elif [ "${before:-0}" -lt $PAGES ]; then
-	before=
-	echo 'huge pages cannot be set aside here: figures are for transparent ones, or for pages of 4 KiB' >&2
-fi
-build/release/bench/vs_dpdk "$@"
+bench_build bench/vs_dpdk || exit 1
+huge_pages 160 # of 2 MiB: buffers, both engines' descriptors and tables, DPDK's heap
+"$bench/vs_dpdk" "$@"

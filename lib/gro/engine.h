@@ -26,6 +26,8 @@
 #define VNRX_FRAME_MAX    65535u /* a record counts frame lengths in 16 bits */
 #define VNRX_UDP_SEGS_MAX 64u /* as many as other stacks take in one train */
 
+#define VNRX_BLOCK 8u /* so many packets are looked up at once */
+
 struct vnrx_shape {
 	uint8_t  l3, l4;
 	uint8_t  outer_l3, outer_l4;
@@ -54,6 +56,7 @@ struct vnetrx_gro {
 	vnetrx_ns timeout_ns;
 	vnetrx_ns hold_max_ns;
 	vnetrx_ns clock;        /* the latest `now`                                                   */
+	struct vnrx_place place[VNRX_BLOCK]; /* of the packets at hand: the short way looks them up at once   */
 	struct vnrx_tunnels tunnels;       /* looked for: none, or the known ones */
 	struct vnrx_tunnels tunnels_known;
 	struct vnetrx_gro_stats stats;
@@ -129,7 +132,6 @@ enum vnrx_last {
  * if all else about it is as the lane says; or lets the held one go that has no room for it. place: where its hash
  * points. */
 struct vnrx_lane;
-struct vnrx_place;
 enum vnrx_last vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct vnrx_place *place,
                               const struct vnrx_lane *lane, struct vnetrx_pktq *q);
 

@@ -106,6 +106,12 @@ struct vnrx_links {
 
 _Static_assert(sizeof(struct vnrx_links) <= VNRX_CACHE_LINE, "nor does an insert touch more of it than two");
 
+/* Where a frame's hash points. */
+struct vnrx_place {
+	uint32_t hash;
+	uint32_t set;
+};
+
 struct vnrx_flows {
 	uint64_t          *tags;  /* one word per set, a byte per way: 0x80 | 7 bits of the hash, 0 = free */
 	struct vnrx_flow  *flow;  /* sets * 8                                                              */

@@ -15,8 +15,8 @@
 #include "open.h"
 #include "prefetch.h"
 
-/* So many packets are looked up at once. */
-#define BLOCK VNRX_STEP
+#define BLOCK VNRX_BLOCK
+_Static_assert(BLOCK == VNRX_STEP, "each block is one step of the prefetch");
 
 /* ---- one more segment ---- */
 
@@ -82,6 +82,11 @@ struct batch {
 	unsigned                   n;
 	struct vnetrx_pktq        *q;
 	const struct vnrx_lane    *lane;
+	unsigned                   ahead; /* so many are looked up in the next block                */
+	unsigned                   from;  /* gro->place is that of the packets from this one on,    */
+	unsigned                   to;    /* up to here                                             */
+	unsigned                   end;   /* this block's; beyond `to`: the packet there is not plain */
+	struct vnrx_flow          *same;  /* of which the next packet seems to be too; NULL = none  */
 };
 
 /* Looks up the packets from pkts on, up to the first of n that is not plain; returns their number. All at once: what
@@ -114,47 +119,46 @@ static VNRX_INLINE struct vnrx_flow *take(struct vnetrx_gro *gro, struct vnetrx_
 	return join(gro, f, pkt, lane) ? f : NULL;
 }
 
-/* Takes packets from pkts[i] on while their flows change, `ahead` of them in the first block. *same: the flow of which
- * the next packet seems to be too, NULL = the end. */
-static VNRX_INLINE unsigned run_mixed(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same,
-                                      const struct vnrx_lane *lane)
+/* The next block from pkts[i] on. */
+static VNRX_INLINE void look_up(struct batch *b, unsigned i, const struct vnrx_lane *lane)
 {
-	struct vnrx_place place[BLOCK];
-	struct vnrx_flow *f = NULL, *before = NULL;
+	unsigned left = BLOCK - i % BLOCK;
+
+	vnrx_prefetch_ahead(b->pkts, i, b->n);
+	left = b->n - i < left ? b->n - i : left;
+	left = left < b->ahead ? left : b->ahead;
+	b->from = i;
+	b->to = i + places_of(&b->gro->flows, b->pkts + i, left, b->gro->place, lane);
+	b->end = i + left;
+}
+
+/* Takes packets from pkts[i] on while their flows change. Ends behind all, before one that is not plain or that take
+ * refused, and before one that seems to be of the same flow as two before it. */
+static VNRX_INLINE unsigned run_mixed(struct batch *b, unsigned i, const struct vnrx_lane *lane)
+{
 	struct vnetrx_gro *gro = b->gro;
-	enum vnrx_last last;
-	unsigned plain, k;
+	struct vnetrx_pkt *const *pkts = b->pkts;
+	struct vnrx_flow *f = NULL, *before = NULL;
 
-	while (i < b->n) {
-		struct vnetrx_pkt *const *pkts = b->pkts + i;
-		unsigned left = BLOCK - i % BLOCK;
+	for (;;) {
+		unsigned from = b->from, to = b->to;
 
-		vnrx_prefetch_ahead(b->pkts, i, b->n);
-		left = b->n - i < left ? b->n - i : left;
-		left = left < ahead ? left : ahead;
-		plain = places_of(&gro->flows, pkts, left, place, lane);
-		for (k = 0; k < plain;) {
+		for (; i < to; i++) {
 			before = f;
-			f = take(gro, pkts[k], &place[k], lane);
-			if (VNRX_LIKELY(f != NULL)) {
-				k++;
-				continue;
-			}
-			last = vnrx_last_join(gro, pkts[k], &place[k], lane, b->q);
-			if (last == VNRX_LAST_NOT)
+			f = take(gro, pkts[i], &gro->place[i - from], lane);
+			if (VNRX_UNLIKELY(f == NULL))
 				break;
-			k += last == VNRX_LAST_JOINED ? 1u : 0u;
 		}
-		i += k;
-		if (k < left) {
-			*same = NULL;
+		if (i < b->end || i == b->n)
+			break;
+		if (f == before && f != NULL) {
+			b->same = f;
 			return i;
 		}
-		if (f == before && f != NULL)
-			break;
-		ahead = BLOCK;
+		look_up(b, i, lane);
+		b->ahead = BLOCK;
 	}
-	*same = f;
+	b->same = NULL;
 	return i;
 }
 
@@ -229,10 +233,9 @@ static VNRX_INLINE unsigned run_same(const struct batch *b, unsigned i, struct v
 
 /* Each kind of loop is a function of its own, so that its values stay in registers. */
 #define LOOPS(name, lane) \
-	static VNRX_APART unsigned mixed_##name(const struct batch *b, unsigned i, unsigned ahead, \
-	                                           struct vnrx_flow **same) \
+	static VNRX_APART unsigned mixed_##name(struct batch *b, unsigned i) \
 	{ \
-		return run_mixed(b, i, ahead, same, lane); \
+		return run_mixed(b, i, lane); \
 	} \
 	static VNRX_APART unsigned same_##name(const struct batch *b, unsigned i, struct vnrx_flow *f) \
 	{ \
@@ -241,7 +244,7 @@ static VNRX_INLINE unsigned run_same(const struct batch *b, unsigned i, struct v
 	static const struct loops name = { mixed_##name, same_##name }
 
 struct loops {
-	unsigned (*mixed)(const struct batch *b, unsigned i, unsigned ahead, struct vnrx_flow **same);
+	unsigned (*mixed)(struct batch *b, unsigned i);
 	unsigned (*same)(const struct batch *b, unsigned i, struct vnrx_flow *f);
 };
 
@@ -264,25 +267,44 @@ static VNRX_COLD unsigned same_other(const struct batch *b, unsigned i, struct v
 	return same_any(&other, i, f);
 }
 
-static VNRX_INLINE unsigned run(const struct batch *b, unsigned i, const struct loops *loops)
+/* From pkts[i] on, b->same. */
+static VNRX_INLINE unsigned go_on(struct batch *b, unsigned i, const struct loops *loops)
 {
-	uint64_t held = b->gro->stats.held_new;
-	unsigned first = i, from;
-	unsigned ahead = 2u;
-	struct vnrx_flow *f;
+	unsigned from = i;
 
-	do {
-		i = loops->mixed(b, i, ahead, &f);
-		if (f == NULL)
+	if (b->lane->known && b->same->hdr_len != vnrx_usual_hdr_len(b->lane))
+		i = same_other(b, i, b->same);
+	else
+		i = loops->same(b, i, b->same);
+	b->ahead = i - from > 1u ? 2u : BLOCK;
+	b->from = b->to = b->end = i;
+	return i;
+}
+
+/* The loops and what is between them: here, so that the stack of a packet that leaves has no loop's frame in it. */
+static VNRX_INLINE unsigned run(struct batch *b, unsigned i, const struct loops *loops)
+{
+	struct vnetrx_gro *gro = b->gro;
+	uint64_t held = gro->stats.held_new;
+	unsigned first = i;
+	enum vnrx_last last;
+
+	b->ahead = 2u;
+	b->from = b->to = b->end = i;
+	while (i < b->n) {
+		i = loops->mixed(b, i);
+		if (b->same != NULL) {
+			i = go_on(b, i, loops);
+			continue;
+		}
+		if (i >= b->to)
 			break;
-		from = i;
-		if (b->lane->known && f->hdr_len != vnrx_usual_hdr_len(b->lane))
-			i = same_other(b, i, f);
-		else
-			i = loops->same(b, i, f);
-		ahead = i - from > 1u ? 2u : BLOCK;
-	} while (i < b->n);
-	b->gro->stats.joined += i - first - (b->gro->stats.held_new - held);
+		last = vnrx_last_join(gro, b->pkts[i], &gro->place[i - b->from], b->lane, b->q);
+		if (last == VNRX_LAST_NOT)
+			break;
+		i += last == VNRX_LAST_JOINED ? 1u : 0u;
+	}
+	gro->stats.joined += i - first - (gro->stats.held_new - held);
 	return i;
 }
 

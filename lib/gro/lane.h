@@ -125,12 +125,6 @@ static VNRX_INLINE uint64_t vnrx_addrs_of(const struct vnrx_flows *t, const uint
 	return addrs;
 }
 
-/* Where a frame's hash points. */
-struct vnrx_place {
-	uint32_t hash;
-	uint32_t set;
-};
-
 static VNRX_INLINE struct vnrx_place vnrx_place_of(const struct vnrx_flows *t, const uint8_t *data,
                                                    const struct vnrx_lane *lane)
 {
