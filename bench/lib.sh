@@ -25,7 +25,8 @@ huge_pages()
 		trap 'exit 1' INT TERM
 		echo "$1" >$_setting 2>/dev/null
 		_have=$(cat $_setting)
-		[ "$_have" -ge "$1" ] || echo "only $_have of $1 huge pages could be had: figures are for smaller pages" >&2
+		[ "$_have" -ge "$1" ] ||
+			echo "only $_have of $1 huge pages could be had: figures are for smaller pages" >&2
 	elif [ "${_before:-0}" -lt "$1" ]; then
 		echo 'huge pages cannot be set aside here: figures are for smaller ones' >&2
 	fi

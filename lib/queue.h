@@ -24,6 +24,7 @@ struct vnrx_shared_stats {
  * counters are gathered at the end. */
 struct vnrx_batch {
 	struct vnetrx_pkt *pkts[VNRX_BATCH];
+	unsigned passed; /* so many of pkts go to the host as they are, without GRO */
 	union {
 		struct vnetrx_done done[VNRX_BATCH];
 		struct vnetrx_buf  bufs[VNRX_BATCH];

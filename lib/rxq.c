@@ -118,24 +118,26 @@ static unsigned fifo_take(struct vnetrx_pktq *fifo, struct vnetrx_pkt **pkts)
 	return n;
 }
 
-/* Offers what is finished. Packets leave the FIFO before the host sees them: from then on `next` is its own, and it may
- * free them at once. */
+/* Offers n packets, which stand nowhere else: from here on `next` is the host's, and it may free them at once. */
+static void offer(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
+{
+	unsigned took;
+
+	count_delivered(q, pkts, n, false);
+	took = q->host_ops.deliver(q->host, pkts, n);
+	if (took < n) {
+		count_delivered(q, pkts + took, n - took, true);
+		put_back(q, pkts + took, n - took);
+		q->stats.stalls++;
+		q->is_full = true;
+	}
+}
+
+/* Offers what is finished. */
 static void deliver(struct vnetrx_rxq *q)
 {
-	struct vnetrx_pkt **pkts = q->batch.pkts;
-	unsigned n, took;
-
-	while (q->fifo.first != NULL && !q->is_full) {
-		n = fifo_take(&q->fifo, pkts);
-		count_delivered(q, pkts, n, false);
-		took = q->host_ops.deliver(q->host, pkts, n);
-		if (took < n) {
-			count_delivered(q, pkts + took, n - took, true);
-			put_back(q, pkts + took, n - took);
-			q->stats.stalls++;
-			q->is_full = true;
-		}
-	}
+	while (q->fifo.first != NULL && !q->is_full)
+		offer(q, q->batch.pkts, fifo_take(&q->fifo, q->batch.pkts));
 }
 
 /* Lets the host look at packets before GRO; returns how many go on, moved together. */
@@ -161,17 +163,24 @@ static VNRX_COLD unsigned early(struct vnetrx_rxq *q, struct vnetrx_pkt **pkts, 
 	return kept;
 }
 
-/* Without GRO: all at once onto the FIFO, which is empty. */
+/* Without GRO: the batch itself is what is finished. */
 static void pass_all(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
 {
 	vnetrx_ns now = q->clock;
 
-	for (unsigned i = 0; i < n; i++) {
-		pkts[i]->next = i + 1u < n ? pkts[i + 1u] : NULL;
+	for (unsigned i = 0; i < n; i++)
 		pkts[i]->seen_first = pkts[i]->seen_last = now;
-	}
-	if (n > 0u)
-		q->fifo = (struct vnetrx_pktq){ pkts[0], pkts[n - 1u], n };
+	q->batch.passed = n;
+}
+
+/* Offers what passes, before there is anything on the FIFO. */
+static void pass(struct vnetrx_rxq *q)
+{
+	unsigned n = q->batch.passed;
+
+	q->batch.passed = 0;
+	if (n != 0u)
+		offer(q, q->batch.pkts, n);
 }
 
 static void learn(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
@@ -248,6 +257,7 @@ static unsigned take(struct vnetrx_rxq *q, unsigned budget)
 		reaped = batch(q, max, &pkts);
 		taken += pkts;
 		refill(q);
+		pass(q);
 		deliver(q);
 		if (reaped < max)
 			break;

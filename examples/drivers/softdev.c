@@ -244,5 +244,6 @@ const struct vnetrx_dev_ops softdev_ops = {
 	.reap = reap,
 	.kick = kick,
 	.decode = decode,
+	.flags = VNETRX_DEV_PURE_DECODE,
 	.arm = arm,
 };

@@ -88,6 +88,10 @@ struct vnetrx_meta {
 	vnetrx_ns tstamp;      /* arrival, on the clock of `now`; with VNETRX_PKT_TSTAMP                  */
 };
 
+/* vnetrx_dev_ops.flags: what decode says depends on nothing but the bytes of `head`. It is not asked again about a
+ * header that equals one before, which saves most of the time that a header costs. */
+#define VNETRX_DEV_PURE_DECODE 1u
+
 /* Below: one static const table per driver. */
 struct vnetrx_dev_ops {
 	/* Required. Lends n buffers to the device, in order. Returns how many it took; the rest stay the library's. */
@@ -113,6 +117,8 @@ struct vnetrx_dev_ops {
 
 	/* Optional. CPU to device: called on a buffer before it is posted. */
 	void (*sync_dev)(void *dev, void *addr, uint64_t dma, uint32_t len);
+
+	uint32_t flags; /* VNETRX_DEV_* */
 };
 
 /* What the host wants done with a packet before GRO sees it. */

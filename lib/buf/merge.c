@@ -8,6 +8,7 @@
 
 #include "../wire.h"
 #include "piece.h"
+#include "usual.h"
 
 #define AHEAD      8u  /* completions */
 #define HEAD_FAST  32u /* bytes: one copy of fixed length serves all device headers up to this */
@@ -29,10 +30,10 @@ static VNRX_INLINE struct vnrx_piece piece_open(const struct vnetrx_merge *m, st
 }
 
 /* `len` bytes are readable at buf, at least hdr_len. */
-static VNRX_INLINE int meta_read(const struct vnetrx_merge *m, const uint8_t *buf, uint32_t len,
-                                 struct vnetrx_meta *meta)
+static VNRX_INLINE int meta_read(struct vnetrx_merge *m, const uint8_t *buf, uint32_t len, struct vnetrx_meta *meta)
 {
 	uint8_t head[VNRX_MERGE_HDR_MAX];
+	int err;
 
 	memset(meta, 0, sizeof(*meta));
 	meta->skip = (uint16_t)m->hdr_len;
@@ -42,7 +43,10 @@ static VNRX_INLINE int meta_read(const struct vnetrx_merge *m, const uint8_t *bu
 		memcpy(head, buf, HEAD_FAST);
 	else
 		memcpy(head, buf, m->hdr_len);
-	return m->decode(m->dev, head, m->hdr_len, meta);
+	err = m->decode(m->dev, head, m->hdr_len, meta);
+	if (m->learns && err >= 0 && len >= HEAD_FAST)
+		vnrx_usual_learn(m, head, meta);
+	return err;
 }
 
 static bool csum_fits(uint32_t start, uint32_t offset, uint32_t len)
@@ -111,9 +115,8 @@ static bool partial_wrong(const struct vnetrx_meta *meta, uint32_t frame_len)
 	return (meta->flags & VNETRX_PKT_PARTIAL) != 0u && !csum_fits(meta->csum_start, meta->csum_offset, frame_len);
 }
 
-/* Moves a small frame out of its buffer, which goes back to the ring; false = no room, nothing done. */
-static bool copy_break(struct vnetrx_pool *pool, struct vnetrx_pkt *pkt, const struct vnrx_piece *pc,
-                       const struct vnetrx_meta *meta)
+/* Moves a small frame out of its buffer, which goes back to the ring; 0 = no room, nothing done, else its truesize. */
+static uint32_t copy_break(struct vnetrx_pool *pool, struct vnetrx_pkt *pkt, const struct vnrx_piece *pc)
 {
 	uint32_t truesize;
 	uint16_t run;
@@ -121,36 +124,44 @@ static bool copy_break(struct vnetrx_pool *pool, struct vnetrx_pkt *pkt, const s
 
 	if (room == NULL) {
 		pool->copy_fails++;
-		return false;
+		return 0;
 	}
 	memcpy(room, pc->data, pc->len);
 	vnrx_link_fill(pkt, pc);
 	pkt->data = room;
 	pkt->run = run;
-	vnrx_head_fill(pkt, meta, pc->len, truesize + pool->pkt_cost);
-	pkt->flags |= VNETRX_PKT_COPIED;
 	vnrx_slot_put(pool, pc->slot, pc->id);
 	pool->copies++;
-	return true;
+	return truesize;
 }
 
-/* A packet in one buffer: pc is the frame, and everything about it is checked. */
+/* A packet in one buffer: pc is the frame, and everything about it is checked. meta NULL = it is the usual one. */
 static VNRX_INLINE struct vnetrx_pkt *single(struct vnetrx_merge *m, const struct vnrx_piece *pc,
                                              const struct vnetrx_meta *meta)
 {
 	struct vnetrx_pool *pool = m->pool;
 	struct vnetrx_pkt  *pkt = vnrx_pkt_get(pool);
-	uint32_t            limit = m->copy_len_max;
+	uint32_t            limit = m->copy_len_max, truesize = pc->slot->truesize, copied = 0;
 
-	if (pkt == NULL)
+	if (VNRX_UNLIKELY(pkt == NULL))
 		return NULL;
 	if (VNRX_UNLIKELY(pool->pages.pinned_bytes > pool->pinned_high))
 		limit = m->copy_len_high;
-	if (pc->len <= limit && copy_break(pool, pkt, pc, meta))
-		return pkt;
-	vnrx_piece_claim(pool, pc);
-	vnrx_link_fill(pkt, pc);
-	vnrx_head_fill(pkt, meta, pc->len, pc->slot->truesize + pool->pkt_cost);
+	if (pc->len <= limit)
+		copied = copy_break(pool, pkt, pc);
+	if (copied != 0u) {
+		truesize = copied;
+	} else {
+		vnrx_piece_claim(pool, pc);
+		vnrx_link_fill(pkt, pc);
+	}
+	truesize += pool->pkt_cost;
+	if (meta != NULL)
+		vnrx_head_fill(pkt, meta, pc->len, truesize);
+	else
+		vnrx_head_fill_plain(pkt, m->usual.flags, pc->len, truesize);
+	if (copied != 0u)
+		pkt->flags |= VNETRX_PKT_COPIED;
 	return pkt;
 }
 
@@ -177,9 +188,9 @@ static struct vnetrx_pkt *first_of_many(struct vnetrx_merge *m, const struct vnr
 	return NULL;
 }
 
-/* The first buffer of a packet: gives out the packet when it is the only one. */
-static VNRX_INLINE struct vnetrx_pkt *first(struct vnetrx_merge *m, struct vnrx_slot *slot,
-                                            const struct vnetrx_done *done)
+/* The first buffer of a packet with another header than the last plain one, or in several buffers. */
+static VNRX_APART struct vnetrx_pkt *first_other(struct vnetrx_merge *m, struct vnrx_slot *slot,
+                                                 const struct vnetrx_done *done)
 {
 	struct vnetrx_meta meta;
 	struct vnrx_piece       pc;
@@ -201,6 +212,25 @@ static VNRX_INLINE struct vnetrx_pkt *first(struct vnetrx_merge *m, struct vnrx_
 	if (VNRX_UNLIKELY(partial_wrong(&meta, pc.len)))
 		return drop_first(m, slot, done, 1, &m->stats.drop_meta);
 	pkt = single(m, &pc, &meta);
+	if (VNRX_UNLIKELY(pkt == NULL))
+		return drop_first(m, slot, done, 1, &m->stats.drop_no_pkt);
+	return pkt;
+}
+
+/* The first buffer of a packet: gives out the packet when it is the only one. */
+static VNRX_INLINE struct vnetrx_pkt *first(struct vnetrx_merge *m, struct vnrx_slot *slot,
+                                            const struct vnetrx_done *done)
+{
+	struct vnetrx_pkt *pkt;
+	struct vnrx_piece pc;
+
+	if (!vnrx_usual_fits(&m->usual, slot, done))
+		return first_other(m, slot, done);
+	pc.slot = slot;
+	pc.data = slot->addr + done->off + m->usual.skip;
+	pc.len = done->len - m->usual.skip;
+	pc.id = done->id;
+	pkt = single(m, &pc, NULL);
 	if (VNRX_UNLIKELY(pkt == NULL))
 		return drop_first(m, slot, done, 1, &m->stats.drop_no_pkt);
 	return pkt;

@@ -14,6 +14,16 @@ enum vnrx_merge_state {
 	VNRX_MERGE_DRAIN, /* buffers of a dropped packet are still to come */
 };
 
+/* The last plain device header: see usual.h. */
+struct vnrx_usual {
+	uint64_t word[2];
+	uint64_t mask[2];   /* its bytes                                        */
+	uint32_t len_min;   /* of what the device wrote                         */
+	uint32_t len_range; /* more than that are allowed                       */
+	uint32_t skip;
+	uint32_t flags;
+};
+
 struct vnetrx_merge {
 	struct vnetrx_pool *pool;
 	void    *dev;
@@ -27,6 +37,8 @@ struct vnetrx_merge {
 	uint32_t copy_len_high; /* the same while much is pinned                                   */
 	uint32_t nbufs_max;
 	uint32_t no_coalesce;
+	bool     learns;        /* the header of a plain packet tells the next one                 */
+	struct vnrx_usual usual;
 	struct vnetrx_pkt *head; /* in VNRX_MERGE_JOIN only */
 	struct vnetrx_pkt *tail;
 	struct vnetrx_merge_stats stats;

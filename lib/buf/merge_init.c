@@ -2,6 +2,7 @@
 /* Setting up the merge stage. */
 #include "../mem.h"
 #include "merge.h"
+#include "usual.h"
 
 #define NBUFS_MAX     32768u
 #define FRAME_LEN_MIN 60u
@@ -45,6 +46,7 @@ size_t vnetrx_merge_footprint(const struct vnetrx_merge_config *cfg, const char 
 
 int vnetrx_merge_init(struct vnetrx_merge **merge, const struct vnetrx_merge_config *cfg, void *mem, size_t mem_size)
 {
+	static const uint8_t nothing[VNRX_USUAL_LEN];
 	struct vnrx_mem      at = { mem, mem_size, 0 };
 	struct vnetrx_merge *m;
 
@@ -65,6 +67,10 @@ int vnetrx_merge_init(struct vnetrx_merge **merge, const struct vnetrx_merge_con
 	m->nbufs_max = cfg->nbufs_max;
 	m->frame_len_max = cfg->frame_len_max != 0u ? cfg->frame_len_max : FRAME_LEN_STD;
 	m->no_coalesce = cfg->flags & VNETRX_MERGE_NO_COALESCE;
+	m->usual.len_min = VNRX_USUAL_OFF;
+	if (m->decode == NULL && m->sync_cpu == NULL)
+		vnrx_usual_learn(m, nothing, &(struct vnetrx_meta){ .skip = (uint16_t)m->hdr_len });
+	m->learns = m->sync_cpu == NULL && (cfg->dev_ops->flags & VNETRX_DEV_PURE_DECODE) != 0u;
 	if (cfg->copy_len_max != COPY_LEN_OFF) {
 		m->copy_len_max = cfg->copy_len_max != 0u ? cfg->copy_len_max : COPY_LEN_STD;
 		if (m->copy_len_max > cfg->pool->len_max)

@@ -6,6 +6,7 @@
 #include "pool.h"
 
 #define VNRX_META_FLAGS 0xffu /* the VNETRX_PKT_* that a device may set */
+#define VNRX_META_CSUM  (VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER)
 
 /* The written part of a buffer. */
 struct vnrx_piece {
@@ -50,12 +51,9 @@ static inline void vnrx_head_fill_meta(struct vnetrx_pkt *pkt, const struct vnet
 	pkt->hash_type = meta->hash_type;
 }
 
-/* All of a head that a flag does not guard. */
-static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnetrx_meta *meta, uint32_t len,
-                                       uint32_t truesize)
+/* All of a head that a flag does not guard, of a packet of which the device says nothing else. */
+static VNRX_INLINE void vnrx_head_fill_plain(struct vnetrx_pkt *pkt, uint32_t flags, uint32_t len, uint32_t truesize)
 {
-	uint32_t flags = meta->flags & VNRX_META_FLAGS;
-
 	pkt->len = len;
 	pkt->truesize = truesize;
 	pkt->flags = flags;
@@ -70,7 +68,15 @@ static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnet
 	pkt->gso_type = VNETRX_GSO_NONE;
 	pkt->hash_type = 0;
 	pkt->reason = VNETRX_LEFT_PASSED;
-	if (((flags & ~(VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER)) | meta->gso_size | meta->gso_type) != 0u)
+}
+
+static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnetrx_meta *meta, uint32_t len,
+                                       uint32_t truesize)
+{
+	uint32_t flags = meta->flags & VNRX_META_FLAGS;
+
+	vnrx_head_fill_plain(pkt, flags, len, truesize);
+	if (((flags & ~VNRX_META_CSUM) | meta->gso_size | meta->gso_type) != 0u)
 		vnrx_head_fill_meta(pkt, meta);
 }
 

@@ -74,6 +74,7 @@ const struct vnetrx_dev_ops vnetrx_virtio_rx_ops = {
 	.reap = reap,
 	.kick = kick,
 	.decode = decode,
+	.flags = VNETRX_DEV_PURE_DECODE,
 	.arm = arm,
 };
 
