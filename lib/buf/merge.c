@@ -343,27 +343,6 @@ static struct vnetrx_pkt *further(struct vnetrx_merge *m, struct vnrx_slot *slot
 	return head;
 }
 
-/* The first two lines of a buffer: device header and all headers of a usual frame. */
-static VNRX_INLINE void look_ahead(const struct vnetrx_pool *pool, const struct vnetrx_done *done)
-{
-	if (done->id < pool->slots_num) {
-		uintptr_t at = (uintptr_t)pool->slots[done->id].addr + done->off;
-
-		VNRX_PREFETCH((const void *)at);
-		VNRX_PREFETCH((const void *)(at + VNRX_CACHE_LINE));
-	}
-}
-
-static VNRX_INLINE void look_ahead_pkt(const struct vnetrx_pool *pool)
-{
-	if (pool->pkts_free > AHEAD) {
-		struct vnetrx_pkt *pkt = pool->pkts[pool->pkts_free - 1u - AHEAD];
-
-		VNRX_PREFETCH_WRITE(pkt);
-		VNRX_PREFETCH_WRITE(&pkt->seen_first);
-	}
-}
-
 unsigned vnetrx_merge_add(struct vnetrx_merge *merge, const struct vnetrx_done *done, unsigned n,
                           struct vnetrx_pkt **out)
 {
@@ -372,14 +351,14 @@ unsigned vnetrx_merge_add(struct vnetrx_merge *merge, const struct vnetrx_done *
 	unsigned            i, count = 0;
 
 	for (i = 0; i < n && i < AHEAD; i++)
-		look_ahead(pool, &done[i]);
+		vnrx_look_ahead(pool, &done[i]);
 	for (i = 0; i < n; i++) {
 		struct vnrx_slot  *slot = vnrx_slot_lent(pool, done[i].id);
 		struct vnetrx_pkt *pkt;
 
 		if (i + AHEAD < n)
-			look_ahead(pool, &done[i + AHEAD]);
-		look_ahead_pkt(pool);
+			vnrx_look_ahead(pool, &done[i + AHEAD]);
+		vnrx_look_ahead_pkt(pool, AHEAD);
 		if (VNRX_UNLIKELY(slot == NULL)) {
 			merge->stats.drop_bad_id++;
 			continue;

@@ -80,4 +80,26 @@ static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnet
 		vnrx_head_fill_meta(pkt, meta);
 }
 
+/* The first two lines of a buffer: device header and all headers of a usual frame. */
+static VNRX_INLINE void vnrx_look_ahead(const struct vnetrx_pool *pool, const struct vnetrx_done *done)
+{
+	if (done->id < pool->slots_num) {
+		uintptr_t at = (uintptr_t)pool->slots[done->id].addr + done->off;
+
+		VNRX_PREFETCH((const void *)at);
+		VNRX_PREFETCH((const void *)(at + VNRX_CACHE_LINE));
+	}
+}
+
+/* And the descriptor that so many packets later will be taken. */
+static VNRX_INLINE void vnrx_look_ahead_pkt(const struct vnetrx_pool *pool, uint32_t ahead)
+{
+	if (pool->pkts_free > ahead) {
+		struct vnetrx_pkt *pkt = pool->pkts[pool->pkts_free - 1u - ahead];
+
+		VNRX_PREFETCH_WRITE(pkt);
+		VNRX_PREFETCH_WRITE(&pkt->seen_first);
+	}
+}
+
 #endif

@@ -31,7 +31,8 @@ static VNRX_INLINE bool vnrx_usual_fits(const struct vnrx_usual *u, const struct
 	if (VNRX_UNLIKELY((done->flags & VNETRX_DONE_MORE) != 0u))
 		return false;
 	VNRX_TRACK_DEFINED(at, done->len);
-	return (((vnrx_word64(at) ^ u->word[0]) & u->mask[0]) | ((vnrx_word64(at + 8) ^ u->word[1]) & u->mask[1])) == 0u;
+	return (((vnrx_word64(at) ^ u->word[0]) & u->mask[0]) |
+	        ((vnrx_word64(at + 8) ^ u->word[1]) & u->mask[1])) == 0u;
 }
 
 /* Remembers a header and what decode said of it, if it is plain: head has VNRX_USUAL_LEN bytes. */
