@@ -11,7 +11,7 @@
 
 static const char *const names[2] = { "forward", "back" };
 
-static void add_lane(struct box_way *sum, const struct lane *lane)
+static void add_lane(struct box_way *sum, uint64_t *reads, const struct lane *lane)
 {
 	const struct link_stats *in = lane->in.stats;
 	struct vnetrx_rxq_stats stats;
@@ -19,6 +19,7 @@ static void add_lane(struct box_way *sum, const struct lane *lane)
 	vnetrx_rxq_read_stats(lane->rxq, &stats);
 	counters_add(&sum->stats, &stats);
 	LANE_COUNTERS(ADD_FIELD)
+	*reads = in->reads;
 	sum->in.reads += in->reads;
 	sum->in.read_bytes += in->read_bytes;
 	sum->in.no_room += in->no_room;
@@ -28,17 +29,23 @@ void box_sums_read(struct box_sums *sums, const struct lane *lanes, unsigned que
 {
 	unsigned i;
 
-	*sums = (struct box_sums){ .now = clock_now(), .cpu = clock_cpu() };
-	for (i = 0u; i < 2u * queues; i++)
-		add_lane(&sums->way[i / queues], &lanes[i]);
+	*sums = (struct box_sums){ .now = clock_now(), .cpu = clock_cpu(), .queues = queues };
+	for (i = 0u; i < 2u * queues; i++) {
+		struct box_way *way = &sums->way[i / queues];
+
+		add_lane(way, &way->reads[i % queues], &lanes[i]);
+	}
 }
 
 #define JSON_FIELD(name, text) printf(",\"%s.out.%s\":%" PRIu64, prefix, #name, way->count.name);
 
-static void json_way(const char *prefix, const struct box_way *way)
+static void json_way(const char *prefix, const struct box_way *way, unsigned queues)
 {
 	char dotted[16];
+	unsigned i;
 
+	for (i = 0u; i < queues; i++)
+		printf(",\"%s.in.reads.%u\":%" PRIu64, prefix, i, way->reads[i]);
 	snprintf(dotted, sizeof(dotted), "%s.", prefix);
 	printf(",\"%s.in.reads\":%" PRIu64 ",\"%s.in.read_bytes\":%" PRIu64 ",\"%s.in.no_room\":%" PRIu64
 	       ",\"%s.drops\":%" PRIu64 ",",
@@ -55,7 +62,7 @@ static void json_line(const struct box_sums *from, const struct box_sums *to)
 	printf("{\"seconds\":%.3f,\"cpu_seconds\":%.4f", (double)(to->now - from->now) / 1e9,
 	       (double)(to->cpu - from->cpu) / 1e9);
 	for (i = 0u; i < 2u; i++)
-		json_way(names[i], &to->way[i]);
+		json_way(names[i], &to->way[i], to->queues);
 	printf("}\n");
 	fflush(stdout);
 }

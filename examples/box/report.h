@@ -7,6 +7,7 @@
 /* One way, over all queues. */
 struct box_way {
 	struct link_stats       in;
+	uint64_t                reads[PORT_QUEUES_MAX]; /* frames read, of each queue */
 	struct vnetrx_rxq_stats stats;
 	struct lane_counters    count;
 };
@@ -14,6 +15,7 @@ struct box_way {
 struct box_sums {
 	vnetrx_ns now;
 	vnetrx_ns cpu;     /* of this process                          */
+	unsigned  queues;
 	struct box_way way[2]; /* from IN to OUT, and the way back     */
 };
 
