@@ -9,7 +9,7 @@
 #include "counters.h"
 
 #define BUDGET     64u
-#define NOBUFS_MAX 1000u /* packets in a row for which there was no memory, before the lane gives up */
+#define NOBUFS_NS  SECOND_NS /* no memory for any packet for so long: the lane gives up */
 
 /* ---- out ---- */
 
@@ -26,7 +26,9 @@ static void dropped(struct lane *lane, const struct vnetrx_pkt *pkt, int err)
 	case -ENOBUFS:
 	case -ENOMEM:
 		lane->count.drop_nobufs++;
-		if (++lane->nobufs >= NOBUFS_MAX)
+		if (lane->nobufs_from == 0u)
+			lane->nobufs_from = lane->now;
+		else if (lane->now - lane->nobufs_from >= NOBUFS_NS)
 			lane->err = err;
 		return;
 	case -EINVAL:
@@ -55,7 +57,7 @@ static unsigned deliver(void *host, struct vnetrx_pkt *const *pkts, unsigned n)
 			dropped(lane, pkts[i], err);
 			continue;
 		}
-		lane->nobufs = 0u;
+		lane->nobufs_from = 0u;
 		lane->count.written++;
 		lane->count.written_bytes += pkts[i]->len;
 	}
@@ -71,6 +73,7 @@ vnetrx_ns lane_turn(struct lane *lane, vnetrx_ns now)
 	unsigned took;
 
 	lane->blocked = false;
+	lane->now = now;
 	if (vnetrx_rxq_deadline(rxq) <= now)
 		took = vnetrx_rxq_expire(rxq, BUDGET, now);
 	else
@@ -145,12 +148,13 @@ const char *lane_wrong(const struct lane *lane, const struct vnetrx_rxq_stats *s
 {
 	const struct vnetrx_gro_stats *gro = &stats->gro;
 	const struct lane_counters *count = &lane->count;
+	uint64_t entered = gro->held_new + gro->joined + gro->passed;
 
 	if (lane->in.stats->reads != stats->merge.pkts + counters_drops(&stats->merge))
 		return "frames read are not packets assembled and dropped";
 	if (lane->in.stats->read_bytes < stats->merge.bytes)
 		return "more bytes were assembled than read";
-	if (gro->pkts != 0u && (gro->pkts != stats->merge.pkts || gro->pkts != gro->held_new + gro->joined + gro->passed))
+	if (gro->pkts != 0u && (gro->pkts != stats->merge.pkts || gro->pkts != entered))
 		return "packets given to GRO are not those held, joined and passed";
 	if (gro->pkts != 0u && (gro->held != 0u || gro->out != gro->held_new + gro->passed))
 		return "packets that left GRO are not those that were opened and passed";

@@ -37,12 +37,13 @@ struct lane {
 	struct port_queue  in;
 	struct port_queue  out;
 	struct lane_counters count;
-	unsigned nobufs;  /* in a row                                                              */
-	bool     ready;   /* there may be more to receive                                          */
+	vnetrx_ns now;         /* of the last turn                                                 */
+	vnetrx_ns nobufs_from; /* since when there is no memory for any packet; 0 = there is       */
+	bool     ready;   /* there may be more to receive                                           */
 	bool     blocked; /* waits for room at out                                                 */
 	bool     ending;  /* what cannot be written is dropped                                     */
-	int      err;     /* why it cannot go on, a negative errno, 0 = it can: in_broken says where */
-	bool     in_broken;
+	int      err;     /* why it cannot go on, a negative errno; 0 = it can                     */
+	bool     in_broken; /* with err: it is the input, else the output                          */
 };
 
 /* Makes the queue, with `cfg` but for what belongs to the lane; complains and is false when that fails. */

@@ -34,7 +34,8 @@ void counters_json(FILE *file, const char *prefix, const struct vnetrx_rxq_stats
 	unsigned i;
 
 	for (i = 0u; vnetrx_stats_name(i) != NULL; i++)
-		fprintf(file, "%s\"%s%s\":%" PRIu64, i == 0u ? "" : ",", prefix, vnetrx_stats_name(i), counters_at(stats, i));
+		fprintf(file, "%s\"%s%s\":%" PRIu64, i == 0u ? "" : ",", prefix, vnetrx_stats_name(i),
+			counters_at(stats, i));
 }
 
 void counters_table(FILE *file, const struct vnetrx_rxq_stats *stats, bool all)

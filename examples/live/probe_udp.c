@@ -41,8 +41,9 @@ int probe_train_source(const char *addr, const char *port, uint64_t trains)
 		return 2;
 	for (i = 0u; i < trains; i++) {
 		probe_fill(bytes, i, 0u, TRAIN);
-		if (send(sock, bytes, TRAIN, 0) != TRAIN || recv(sock, &answer, sizeof(answer), 0) != sizeof(answer) ||
-		    answer != i)
+		if (send(sock, bytes, TRAIN, 0) != TRAIN)
+			break;
+		if (recv(sock, &answer, sizeof(answer), 0) != sizeof(answer) || answer != i)
 			break;
 	}
 	printf("{\"sent\":%" PRIu64 "}\n", i);
@@ -76,8 +77,8 @@ int probe_train_sink(const char *port, uint64_t trains)
 		i++;
 		at = 0u;
 	}
-	printf("{\"trains\":%" PRIu64 ",\"joined\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"wrong\":%" PRIu64 "}\n", i, joined,
-	       reads, wrong);
+	printf("{\"trains\":%" PRIu64 ",\"joined\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"wrong\":%" PRIu64 "}\n", i,
+	       joined, reads, wrong);
 	close(sock);
 	return i == trains && wrong == 0u ? 0 : 2;
 }

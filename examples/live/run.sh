@@ -8,8 +8,8 @@ usage()
 	cat <<'END'
 usage: sh examples/run.sh live [--quick] [--no-install] [STAGE...]
 
-Two hosts, each a network namespace, with vnetrx-box between them; the kernel's own TCP and UDP on both sides. Prints each
-figure beside its limit; ends non-zero when one is missed.
+Two hosts, each a network namespace, with vnetrx-box between them; the kernel's own TCP and UDP on both sides. Prints
+each figure beside its limit; ends non-zero when one is missed.
 
   rates   iperf3 through the box without and with joining, IPv4 and IPv6: medians of 5 alternating runs
   exact   1 GiB of TCP each way, IPv4 and IPv6, compared byte by byte
@@ -26,6 +26,11 @@ cd "$(dirname "$0")/../.."
 . scripts/packages.sh
 . examples/live/world.sh
 . examples/live/stages.sh
+
+build_them()
+{
+	ninja -C build/release examples/vnetrx-box examples/vnetrx-probe examples/libvnetrx_nobufs.so
+}
 
 stages=
 runs=5
@@ -46,7 +51,10 @@ if [ -z "${VNETRX_WORLD:-}" ]; then
 	need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' iproute2 iperf3 procps util-linux || exit 1
 	[ -f build/release/build.ninja ] ||
 		CC=gcc meson setup build/release --buildtype=release -Dtests=false -Dbenches=false >build/setup.log
-	meson compile -C build/release vnetrx-box vnetrx-probe >build/build.log || { cat build/build.log; exit 1; }
+	build_them >build/build.log || {
+		cat build/build.log
+		exit 1
+	}
 	why=$(world_possible) || {
 		for stage in $stages; do
 			echo "skip - $stage: $why"

@@ -164,3 +164,81 @@ stage_order()
 		done
 	done
 }
+
+# ---- stop ----
+
+# stop_in_traffic NAME: the box between interfaces that stay when it ends, iperf3 in both directions.
+stop_in_traffic()
+{
+	name=$1
+	ip -n a tuntap add dev ta mode tap vnet_hdr
+	ip -n b tuntap add dev tb mode tap vnet_hdr
+	box_start "$name" --offload csum --seconds 30
+	ip netns exec b iperf3 -s -1 >/dev/null & # no function, so that $! is its id
+	stop_server=$!
+	until at b ss -tln | grep -q :5201; do
+		sleep 0.05
+	done
+	ip netns exec a iperf3 -c 10.9.0.2 -t 60 --bidir >/dev/null 2>&1 &
+	stop_client=$!
+	sleep 0.7
+}
+
+kernel_count()
+{
+	ip netns exec "$1" cat "/sys/class/net/$2/statistics/$3" 2>/dev/null || true
+}
+
+# stopped CODE MESSAGE: what must be so afterwards. The kernel counts what it gave to the box and took from it.
+stopped()
+{
+	box_wait
+	check "$name: exit code" $box_code = "$1"
+	check "$name: it says '$2'" "$(grep -c "$2" "$world/$name.err")" = 1
+	check "$name: packets before the end" "$(value "$name" forward.in.reads)" '>=' 1000
+	for ends in 'forward a ta b tb' 'back b tb a ta'; do
+		# shellcheck disable=SC2086 # words
+		set -- $ends
+		gave=$(kernel_count "$2" "$3" tx_packets)
+		took=$(kernel_count "$4" "$5" rx_packets)
+		[ -z "$gave" ] || check "$name, $1: frames read; limit: what the kernel gave" \
+			"$(value "$name" "$1.in.reads")" = "$gave"
+		[ -z "$took" ] || check "$name, $1: packets written; limit: what the kernel took" \
+			"$(value "$name" "$1.out.written")" = "$took"
+	done
+	kill -KILL $stop_client $stop_server 2>/dev/null || true
+	wait $stop_client $stop_server 2>/dev/null || true
+	ip -n a link del ta 2>/dev/null || true
+	ip -n b link del tb 2>/dev/null || true
+}
+
+stage_stop()
+{
+	for signal in INT TERM; do
+		stop_in_traffic "SIG$signal"
+		kill -$signal $box_pid
+		stopped 0 "stopped: SIG$signal"
+	done
+	for side in 'a ta' 'b tb'; do
+		stop_in_traffic "down-${side#* }"
+		ip -n "${side% *}" link set "${side#* }" down
+		stopped 2 "${side#* }: the interface is down"
+		stop_in_traffic "gone-${side#* }"
+		ip -n "${side% *}" link del "${side#* }"
+		stopped 2 "${side#* }: the interface is gone"
+	done
+	stop_in_traffic peer
+	kill -KILL $stop_server
+	sleep 0.5
+	kill -INT $box_pid
+	stopped 0 'stopped: SIGINT'
+	BOX_WITH="env LD_PRELOAD=build/release/examples/libvnetrx_nobufs.so NOBUFS_EVERY=50"
+	stop_in_traffic nobufs-some
+	kill -INT $box_pid
+	stopped 0 'stopped: SIGINT'
+	check 'nobufs-some: packets dropped for want of memory' "$(value nobufs-some forward.out.drop_nobufs)" '>=' 10
+	BOX_WITH="$BOX_WITH NOBUFS_RUN=50 NOBUFS_FROM=10000"
+	stop_in_traffic nobufs-all
+	stopped 2 'the kernel has no memory for packets'
+	BOX_WITH=
+}

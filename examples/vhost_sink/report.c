@@ -55,8 +55,9 @@ void sink_report_line(const struct sink_sums *from, const struct sink_sums *to, 
 	printf("%8.3f Mpps %8.3f Gbit/s  %5.2f bufs/pkt %6.2f segs/delivered  posted %5" PRIu64 "  drops %" PRIu64
 	       "  intr/s %8.0f  doorbells/s %8.0f  cpu %5.1f %%\n",
 	       (double)pkts / s / 1e6, (double)(b->merge.bytes - a->merge.bytes) * 8.0 / s / 1e9,
-	       counters_ratio(b->merge.bufs - a->merge.bufs, pkts), counters_ratio(b->queue.delivered_segs - a->queue.delivered_segs, up),
-	       b->pool.bufs_lent, counters_drops(&b->merge) - counters_drops(&a->merge), (double)(to->interrupts - from->interrupts) / s,
+	       counters_ratio(b->merge.bufs - a->merge.bufs, pkts),
+	       counters_ratio(b->queue.delivered_segs - a->queue.delivered_segs, up), b->pool.bufs_lent,
+	       counters_drops(&b->merge) - counters_drops(&a->merge), (double)(to->interrupts - from->interrupts) / s,
 	       (double)(to->doorbells - from->doorbells) / s, (double)(to->cpu_ns - from->cpu_ns) / s / 1e7);
 	fflush(stdout);
 }
