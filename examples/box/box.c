@@ -289,9 +289,13 @@ static int open_lanes(struct box *b)
 		struct port_queue in = port_queue(i < n ? &b->in : &b->out, i % n);
 		struct port_queue out = port_queue(i < n ? &b->out : &b->in, i % n);
 
-		b->queues = n;
-		if (!lane_new(&b->lanes[i], &b->opts.rxq, in, out))
+		struct vnetrx_rxq_config cfg = b->opts.rxq;
+
+		if (i < n ? b->out.is_xdp : b->in.is_xdp)
+			cfg.flags |= VNETRX_RXQ_GRO_OFF;
+		if (!lane_new(&b->lanes[i], &cfg, in, out))
 			return EXIT_USAGE;
+		b->queues = n;
 		b->watched[i] = EPOLLIN;
 		if (!watch(b, in.fd, EPOLLIN, i))
 			return complain("epoll");
@@ -325,6 +329,8 @@ static void wind_up(struct box *b)
 	struct box_sums sums;
 	unsigned i;
 
+	for (i = 0u; i < 2u * b->queues; i++)
+		lane_flush(&b->lanes[i]);
 	for (i = 0u; i < 2u * b->queues; i++)
 		lane_end(&b->lanes[i]);
 	box_sums_read(&sums, b->lanes, b->queues);

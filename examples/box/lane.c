@@ -9,6 +9,8 @@
 #include "counters.h"
 
 #define BUDGET     64u
+#define TAP_RING   256u
+#define XDP_RING   2048u
 #define NOBUFS_NS  SECOND_NS /* no memory for any packet for so long: the lane gives up */
 
 /* ---- out ---- */
@@ -92,22 +94,36 @@ vnetrx_ns lane_turn(struct lane *lane, vnetrx_ns now)
 
 /* ---- life ---- */
 
+/* What depends on the driver. A TAP has a queue of its own in the kernel; what comes by AF_XDP and finds no buffer is
+ * lost. */
+static void config_for(struct vnetrx_rxq_config *cfg, const struct port_queue *in)
+{
+	if (cfg->ring_size == 0u)
+		cfg->ring_size = in->region != NULL ? XDP_RING : TAP_RING;
+	cfg->dev_ops = in->ops;
+	cfg->dev = in->dev;
+	cfg->hdr_len = (uint16_t)in->hdr_len;
+	cfg->frame_len_max = in->frame_len_max;
+	if (in->buf_len != 0u) {
+		cfg->buf_len_min = in->buf_len;
+		cfg->buf_len_max = in->buf_len;
+		cfg->buf_align = (uint16_t)in->buf_len;
+	}
+}
+
 bool lane_new(struct lane *lane, const struct vnetrx_rxq_config *config, struct port_queue in, struct port_queue out)
 {
-	struct vnetrx_host_ops host_ops = heap_host_ops;
+	struct vnetrx_host_ops host_ops = in.region != NULL ? region_host_ops() : heap_host_ops;
 	struct vnetrx_rxq_config cfg = *config;
 	const char *why = "out of memory";
 	size_t size;
 
 	host_ops.deliver = deliver;
 	host_ops.timer_set = NULL; /* deadlines are asked for */
-	*lane = (struct lane){ .in = in, .out = out, .ready = true };
-	cfg.dev_ops = in.ops;
-	cfg.dev = in.dev;
+	*lane = (struct lane){ .host = { .region = in.region }, .in = in, .out = out, .ready = true };
+	config_for(&cfg, &in);
 	cfg.host_ops = &host_ops;
 	cfg.host = lane;
-	cfg.hdr_len = (uint16_t)in.hdr_len;
-	cfg.frame_len_max = in.frame_len_max;
 	size = vnetrx_rxq_footprint(&cfg, &why);
 	lane->mem = size != 0u ? heap_memory(size) : NULL;
 	if (lane->mem == NULL || vnetrx_rxq_init(&lane->rxq, &cfg, lane->mem, size) != VNETRX_OK) {
@@ -120,10 +136,14 @@ bool lane_new(struct lane *lane, const struct vnetrx_rxq_config *config, struct 
 	return true;
 }
 
-void lane_end(struct lane *lane)
+void lane_flush(struct lane *lane)
 {
 	lane->ending = true;
 	vnetrx_rxq_flush(lane->rxq);
+}
+
+void lane_end(struct lane *lane)
+{
 	lane->in.reset(lane->in.dev);
 	(void)vnetrx_rxq_reclaim(lane->rxq);
 }
@@ -134,7 +154,7 @@ bool lane_delete(struct lane *lane)
 
 	free(lane->mem);
 	lane->mem = NULL;
-	return ok && lane->heap.pages_out == 0u;
+	return ok && lane->host.heap.pages_out == 0u && (lane->in.region == NULL || lane->in.region->out == 0u);
 }
 
 /* ---- counters ---- */

@@ -9,7 +9,6 @@
 #ifndef EXAMPLES_BOX_LANE_H
 #define EXAMPLES_BOX_LANE_H
 
-#include "heap.h"
 #include "port.h"
 #include "vnetrx/rxq.h"
 
@@ -31,7 +30,7 @@ struct lane_counters {
 };
 
 struct lane {
-	struct heap_host   heap; /* first: the queue's host */
+	struct region_host host; /* first: the queue's host */
 	struct vnetrx_rxq *rxq;
 	void              *mem;
 	struct port_queue  in;
@@ -52,7 +51,10 @@ bool lane_new(struct lane *lane, const struct vnetrx_rxq_config *cfg, struct por
 /* One turn; afterwards `ready` says whether another is wanted at once. Returns the time. */
 vnetrx_ns lane_turn(struct lane *lane, vnetrx_ns now);
 
-/* Writes what is held and takes the buffers back from the driver. Nothing is received after it. */
+/* Writes what is held; what there is no room for is dropped. Nothing may be received after it. */
+void lane_flush(struct lane *lane);
+
+/* Then: takes the buffers back from the driver. The lane the other way cannot write to it any more. */
 void lane_end(struct lane *lane);
 
 /* What does not add up in the counters of a lane that ended; NULL = all does. */

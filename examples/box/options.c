@@ -13,6 +13,7 @@ enum {
 	OPT_GRO = 256,
 	OPT_QUEUES,
 	OPT_OFFLOAD,
+	OPT_GENERIC,
 	OPT_HDR,
 	OPT_RING,
 	OPT_BUF,
@@ -31,6 +32,7 @@ static const struct option longs[] = {
 	{ "gro", required_argument, NULL, OPT_GRO },
 	{ "queues", required_argument, NULL, OPT_QUEUES },
 	{ "offload", required_argument, NULL, OPT_OFFLOAD },
+	{ "generic", no_argument, NULL, OPT_GENERIC },
 	{ "hdr", required_argument, NULL, OPT_HDR },
 	{ "ring", required_argument, NULL, OPT_RING },
 	{ "buf", required_argument, NULL, OPT_BUF },
@@ -49,15 +51,16 @@ static const struct option longs[] = {
 static const char usage[] =
 	"usage: vnetrx-box [options] IN OUT\n"
 	"A bump in the wire: what is received on one interface is joined and written to the other, both ways.\n"
-	"IN, OUT: [NETNS/]NAME, a TAP, made if it is not there. Prints counters each second; SIGINT or SIGTERM ends\n"
-	"it.\n"
+	"IN, OUT: [NETNS/]NAME, a TAP, made if it is not there, or xdp:[NETNS/]NAME, an interface by AF_XDP, to which\n"
+	"nothing joined can be written. Prints counters each second; SIGINT or SIGTERM ends it.\n"
 	"\n"
 	"  --gro on|off        join packets (on); off: the same way through, nothing is joined\n"
 	"  --queues N          queues of each interface, 1 to 16 (1)\n"
 	"  --offload WHAT      what the kernel may leave to the device: all, csum (checksums, but it cuts packets\n"
 	"                      to the MTU), none (all)\n"
+	"  --generic           AF_XDP in the kernel's generic hook, with any interface; else in its driver's\n"
 	"  --hdr BYTES         virtio-net header: 10, 12 or 24 (24 where the kernel knows tunnels, else 12)\n"
-	"  --ring N            buffers kept posted on each queue (256)\n"
+	"  --ring N            buffers kept posted on each queue (256, AF_XDP 2048)\n"
 	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included (auto)\n"
 	"  --flush-timeout NS  a packet leaves GRO after so long without a new segment, 0 = at the end of a burst\n"
 	"                      (50000)\n"
@@ -154,6 +157,9 @@ static bool valued(struct box_options *opts, int option, const struct cli_option
 static bool flag(struct box_options *opts, int option)
 {
 	switch (option) {
+	case OPT_GENERIC:
+		opts->in.generic = true;
+		return true;
 	case OPT_ADAPTIVE:
 		opts->rxq.gro_flags |= VNETRX_GRO_ADAPTIVE;
 		return true;
@@ -175,7 +181,7 @@ static void defaults(struct box_options *opts)
 {
 	*opts = (struct box_options){ .in = { .queues = 1u } };
 	opts->rxq = (struct vnetrx_rxq_config){
-		.ring_size = 256u,
+		.runs_max = 512u, /* the ring, and 64 KiB in each flow that GRO holds */
 		.gro_protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL,
 		.gro_flags = VNETRX_GRO_PROFILE_VIRTIO,
 		.gro_timeout_ns = TIMEOUT_NS,
@@ -210,5 +216,9 @@ int box_options_read(struct box_options *opts, int argc, char **argv)
 	opts->out = opts->in;
 	opts->in.operand = argv[optind];
 	opts->out.operand = argv[optind + 1];
+	if (port_is_xdp(&opts->in))
+		opts->out.offload = TAP_NOTHING;
+	if (port_is_xdp(&opts->out))
+		opts->in.offload = TAP_NOTHING;
 	return -1;
 }

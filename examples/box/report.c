@@ -22,6 +22,7 @@ static void add_lane(struct box_way *sum, uint64_t *reads, const struct lane *la
 	*reads = in->reads;
 	sum->in.reads += in->reads;
 	sum->in.read_bytes += in->read_bytes;
+	sum->in.lost += in->lost;
 	sum->in.no_room += in->no_room;
 }
 
@@ -47,10 +48,10 @@ static void json_way(const char *prefix, const struct box_way *way, unsigned que
 	for (i = 0u; i < queues; i++)
 		printf(",\"%s.in.reads.%u\":%" PRIu64, prefix, i, way->reads[i]);
 	snprintf(dotted, sizeof(dotted), "%s.", prefix);
-	printf(",\"%s.in.reads\":%" PRIu64 ",\"%s.in.read_bytes\":%" PRIu64 ",\"%s.in.no_room\":%" PRIu64
-	       ",\"%s.drops\":%" PRIu64 ",",
-	       prefix, way->in.reads, prefix, way->in.read_bytes, prefix, way->in.no_room, prefix,
-	       counters_drops(&way->stats.merge) + lane_dropped(&way->count));
+	printf(",\"%s.in.reads\":%" PRIu64 ",\"%s.in.read_bytes\":%" PRIu64 ",\"%s.in.lost\":%" PRIu64
+	       ",\"%s.in.no_room\":%" PRIu64 ",\"%s.drops\":%" PRIu64 ",",
+	       prefix, way->in.reads, prefix, way->in.read_bytes, prefix, way->in.lost, prefix, way->in.no_room,
+	       prefix, counters_drops(&way->stats.merge) + lane_dropped(&way->count));
 	counters_json(stdout, dotted, &way->stats);
 	LANE_COUNTERS(JSON_FIELD)
 }
@@ -119,6 +120,7 @@ void box_report_end(const struct box_sums *from, const struct box_sums *to, bool
 		printf("\n%s:\n", names[i]);
 		table_line("in.reads", way->in.reads, "frames that the kernel handed us");
 		table_line("in.read_bytes", way->in.read_bytes, "bytes of these");
+		table_line("in.lost", way->in.lost, "frames that the kernel says it lost at our queues");
 		table_line("in.no_room", way->in.no_room, "times nothing was read because too few buffers were posted");
 		counters_table(stdout, &way->stats, false);
 		LANE_COUNTERS(TABLE_FIELD)

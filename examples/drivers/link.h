@@ -22,6 +22,7 @@ struct link {
 struct link_stats {
 	uint64_t reads;       /* frames that the kernel handed us                               */
 	uint64_t read_bytes;  /* of these, device headers left out                     */
+	uint64_t lost;        /* frames that the kernel says it lost at this queue; as of the end */
 	uint64_t no_room;     /* times nothing was read because too few buffers were posted     */
 	uint64_t writes;      /* packets that the kernel took                                   */
 	uint64_t write_bytes;
