@@ -242,3 +242,75 @@ stage_stop()
 	stopped 2 'the kernel has no memory for packets'
 	BOX_WITH=
 }
+
+# ---- AF_XDP ----
+
+# Frames of 9000 bytes over chunks of 2 KiB: six for each.
+stage_xdp()
+{
+	for mtu in 1500 9000; do
+		cable a va x vb $mtu
+		ip -n b tuntap add dev tb mode tap vnet_hdr
+		ip -n b link set tb mtu $mtu
+		BOX_IN=xdp:x/vb BOX_A=va box_start xdp
+		way "AF_XDP, MTU $mtu" a b 10.9.0.2
+		way "AF_XDP, MTU $mtu, back" b a 10.9.0.1
+		iperf xdp$mtu 10.9.0.2
+		echo "MTU $mtu: $(tail -n 1 "$world/xdp$mtu.rates") Mbit/s"
+		sleep 0.2
+		sent=$(kernel_count a va tx_packets)
+		stop_box "AF_XDP, MTU $mtu"
+		check "MTU $mtu: frames received and those that the kernel counts as lost; limit: sent" \
+			$(($(value xdp forward.in.reads) + $(value xdp forward.in.lost))) = "$sent"
+		check "MTU $mtu: buffers for each frame" "$(ratio "$(value xdp forward.merge.bufs)" \
+			"$(value xdp forward.merge.pkts)")" '>=' "$(ratio $mtu 1700)"
+		check "MTU $mtu: packets dropped" "$(value xdp forward.drops)" = 0
+		ip -n a link del va
+		ip -n b link del tb
+	done
+}
+
+# ---- lwIP ----
+
+lwip=build/release/examples/vnetrx-lwip
+
+# lwip_run GRO: iperf 2 to the sink, then an echo
+lwip_run()
+{
+	$lwip --gro "$1" b/tb >"$world/lwip-$1.json" &
+	lwip_pid=$!
+	until link_is_up b tb; do
+		sleep 0.05
+	done
+	ip -n b addr add 10.9.0.1/24 dev tb
+	at b iperf -c 10.9.0.2 -f m -t "$lwip_seconds" | awk '/Mbits/ { print $(NF - 1) }' >>"$world/lwip-$1.rates"
+	kill -INT $lwip_pid
+	lwip_code=0
+	wait $lwip_pid || lwip_code=$?
+	[ $lwip_code = 0 ] || check "lwIP, joining $1: exit code" $lwip_code = 0
+	ratio "$(value "lwip-$1" frames_out)" "$(value "lwip-$1" merge.pkts)" '%.5f\n' >>"$world/lwip-$1.acks"
+	ratio "$(value "lwip-$1" queue.delivered_segs)" "$(value "lwip-$1" queue.delivered)" '%.2f\n' \
+		>>"$world/lwip-$1.segs"
+}
+
+stage_lwip()
+{
+	if [ ! -x $lwip ]; then
+		echo "skip - lwip: liblwip-dev is not there"
+		return 0
+	fi
+	lwip_seconds=$seconds
+	for run in $(seq "$lwip_runs"); do
+		for gro in off on; do
+			lwip_run $gro
+		done
+	done
+	printf '%-28s %10s %10s\n' "lwIP, medians of $lwip_runs" without with
+	for what in rates segs acks; do
+		printf '%-28s %10s %10s\n' $what "$(median <"$world/lwip-off.$what")" "$(median <"$world/lwip-on.$what")"
+	done
+	check 'lwIP: times the throughput without joining' \
+		"$(ratio "$(median <"$world/lwip-on.rates")" "$(median <"$world/lwip-off.rates")")" '>=' 1.4
+	check 'lwIP: ACKs for each segment, of those without joining' \
+		"$(ratio "$(median <"$world/lwip-on.acks")" "$(median <"$world/lwip-off.acks")" %.3f)" '<=' 0.2
+}

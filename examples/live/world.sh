@@ -5,7 +5,7 @@
 #
 # world_enter SCRIPT ARG...   starts SCRIPT again, in mount, PID and network namespaces that nobody else sees. They, and
 #                             every process in them, end with it: also when it is killed.
-# world_make                  then: hosts a and b
+# world_make                  then: hosts a and b; x is a third namespace, for what nobody should see
 # box_start NAME ARG...       the box with these options; what it says will be in $world/NAME.json and NAME.err
 # box_end SIGNAL              sends it and waits; its exit code is in $box_code
 # beside NAME COMMAND...      in the background, output in $world/NAME.json; beside_end waits, its code in $beside_code
@@ -47,7 +47,7 @@ world_make()
 	world_missed=0
 	mkdir -p /run/netns
 	mount -t tmpfs none /run/netns
-	for host in a b; do
+	for host in a b x; do
 		ip netns add $host
 		ip -n $host link set lo up
 		at $host sysctl -qw net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.all.accept_dad=0
@@ -67,14 +67,32 @@ box_start()
 	${BOX_WITH:-} build/release/examples/vnetrx-box --json --quiet "$@" "${BOX_IN:-a/ta}" "${BOX_OUT:-b/tb}" \
 		>"$world/$box_name.json" 2>"$world/$box_name.err" &
 	box_pid=$!
-	until link_is_up a ta && link_is_up b tb; do
+	until link_is_up a "${BOX_A:-ta}" && link_is_up b tb; do
 		kill -0 $box_pid 2>/dev/null || { cat "$world/$box_name.err" >&2; return 1; }
 		sleep 0.05
 	done
-	ip -n a addr add 10.9.0.1/24 dev ta
-	ip -n b addr add 10.9.0.2/24 dev tb
-	ip -n a addr add fd09::1/64 dev ta nodad
-	ip -n b addr add fd09::2/64 dev tb nodad
+	addresses "${BOX_A:-ta}" tb
+}
+
+# addresses IF_OF_A IF_OF_B
+addresses()
+{
+	ip -n a addr replace 10.9.0.1/24 dev "$1"
+	ip -n b addr replace 10.9.0.2/24 dev "$2"
+	[ "$(at a cat "/proc/sys/net/ipv6/conf/$1/disable_ipv6")" = 0 ] || return 0
+	ip -n a addr replace fd09::1/64 dev "$1" nodad
+	ip -n b addr replace fd09::2/64 dev "$2" nodad
+}
+
+# cable HOST_A IF_A HOST_B IF_B MTU: a veth pair, both ends up; A's end leaves nothing to whoever receives.
+cable()
+{
+	ip -n "$1" link add "$2" mtu "$5" type veth peer name "$4" mtu "$5" netns "$3"
+	at "$1" sysctl -qw "net.ipv6.conf.$2.disable_ipv6=1"
+	at "$3" sysctl -qw "net.ipv6.conf.$4.disable_ipv6=1"
+	at "$1" ethtool -K "$2" tx off tso off gso off >/dev/null
+	ip -n "$1" link set "$2" up
+	ip -n "$3" link set "$4" up
 }
 
 link_is_up()
