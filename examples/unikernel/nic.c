@@ -5,7 +5,7 @@
 #include "net.h"
 #include "print.h"
 
-#define RX_SLOTS     256u
+#define RX_SLOTS     1024u
 #define TX_SLOTS     256u
 #define BUF_LEN      2048u     /* a merged packet of 64 KB takes 32 of them            */
 #define RUN_SIZE     65536u    /* ... which are neighbours in at most three runs       */
@@ -321,6 +321,7 @@ bool nic_report(struct nic *nic)
 	vnetrx_txq_read_stats(nic->txq, &tx);
 	counters(&rx, vnetrx_stats_name, vnetrx_stats_text);
 	counters(&tx, vnetrx_txq_stats_name, vnetrx_txq_stats_text);
+	print("rx.doorbells %u  doorbells rung for buffers\n", nic->rx.doorbells);
 	print("seen.gso %u  packets that the device had merged, with a segment size\n", seen->gso);
 	print("seen.rsc %u  packets that the device had merged, without one\n", seen->rsc);
 	print("seen.rsc_segs %u  segments in these\n", seen->rsc_segs);

@@ -9,7 +9,7 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n);
 #define TCP_HDR      20u
 #define PROTO_TCP    6u
 #define MSS          1460u
-#define WINDOW       (1u << 20) /* what may be on its way; nothing here ever fills it */
+#define WINDOW       (1u << 22)
 #define WINDOW_SCALE 7u
 #define ACK_DELAY_NS 1000000u
 #define RESEND_NS    200000000u
@@ -322,6 +322,8 @@ static void established(struct conn *c, const struct segment *s)
 		}
 		if (s->len != 0u || (s->flags & FIN) != 0u)
 			data(c, s);
+		else if (s->seq != c->rcv_nxt)
+			send(s->p->nic, c, ACK); /* asks whether we are still here (RFC 9293, 3.8.4) */
 	}
 }
 
