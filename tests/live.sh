@@ -3,6 +3,8 @@
 #
 # One back end runs at a time, on the first CPU; the front end on the last. Each has an end in time, and is ended by its
 # process id. A stage that cannot run here says why and counts as skipped.
+#
+# Stage `unikernel` is another one: all that examples/unikernel promises, on its three machines in QEMU.
 
 live=build/release/tests/vnetrx-live
 sink=build/release/examples/vnetrx-vhost-sink
@@ -22,8 +24,10 @@ live()
 	[ -x "$live" ] && [ -x "$sink" ] || return
 	why=
 	backend_there >"$live_dir/why" 2>&1 || why=$(tail -n 1 "$live_dir/why")
-	for name in ${VNETRX_STAGES:-ways flood queues restart listen bursts idle rates stop}; do
-		if [ -n "$why" ]; then
+	for name in ${VNETRX_STAGES:-ways flood queues restart listen bursts idle rates stop unikernel}; do
+		if [ "$name" = unikernel ]; then
+			stage unikernel live_unikernel
+		elif [ -n "$why" ]; then
 			stage "$name" skip_stage "$name: $why"
 		else
 			stage "$name" "live_$name"
@@ -380,4 +384,13 @@ live_stop()
 	is 'exit code: wrong option' $? = 1
 	"$sink" --help >"$live_dir/stop.out"
 	is 'exit code: --help' $? = 0
+}
+
+live_unikernel()
+{
+	. tests/unikernel.sh
+	for machine in riscv64 x86_64 aarch64; do
+		unikernel_on "$machine" --check || unikernel_bad=1
+	done
+	return "${unikernel_bad:-0}"
 }

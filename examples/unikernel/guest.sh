@@ -106,7 +106,7 @@ guest_boot()
 	timeout -k 2 $(($3 + 20)) $guest_qemu -accel tcg -m 64 -kernel "$guest_elf" -nodefaults -no-user-config \
 		-display none -no-reboot -serial stdio -global virtio-mmio.force-legacy=false \
 		-device "loader,addr=$guest_options,data=$(guest_word "$1" "$2" "$3"),data-len=8" \
-		-netdev "$4" -device "virtio-net-device,netdev=n,mac=02:00:00:00:09:02${5:-}" \
+		-netdev "$4" -device "virtio-net-device,netdev=n,mac=02:00:00:00:09:02,rx_queue_size=1024${5:-}" \
 		</dev/null >"$guest_log" 2>&1 &
 	guest_pid=$!
 	guest_tries=0

@@ -15,6 +15,13 @@
 #define HEADROOM     64u       /* of a frame that is sent: the device header goes there */
 #define QUIET_NS     50000u    /* a held packet leaves after so long without a segment  */
 #define FRAMES       TX_SLOTS
+
+/* A doorbell waits for the lock that QEMU holds while it hands us packets: meanwhile nothing is received. So it is rung
+ * when nothing has come for a while, or when frames have waited for long, or are many. */
+#define RING_QUIET_NS 50000u
+#define RING_LATE_NS  1000000u
+#define RING_FRAMES   64u
+
 #define FRAME_SIZE   2048u
 #define KEPT_SIZE    0x100000u
 
@@ -144,7 +151,7 @@ void nic_send(struct nic *nic, uint8_t *frame, uint32_t len)
 		give_back(nic, frame);
 		return;
 	}
-	nic->unsent = true;
+	nic->unsent++;
 }
 
 static void doorbell(void *host, uint32_t data)
@@ -272,6 +279,17 @@ bool nic_init(struct nic *nic, bool gro, const uint64_t hash_key[2])
 
 /* ---- running ---- */
 
+static void ring(struct nic *nic, vnetrx_ns now)
+{
+	if (nic->unsent_since == 0u)
+		nic->unsent_since = now;
+	if (now - nic->took_last < RING_QUIET_NS && now - nic->unsent_since < RING_LATE_NS && nic->unsent < RING_FRAMES)
+		return;
+	nic->unsent = 0u;
+	nic->unsent_since = 0u;
+	vnetrx_txq_kick(nic->txq);
+}
+
 bool nic_poll(struct nic *nic, vnetrx_ns now)
 {
 	unsigned took;
@@ -280,10 +298,10 @@ bool nic_poll(struct nic *nic, vnetrx_ns now)
 		took = vnetrx_rxq_expire(nic->rxq, BUDGET, now);
 	else
 		took = vnetrx_rxq_poll(nic->rxq, BUDGET, now);
-	if (nic->unsent) {
-		nic->unsent = false;
-		vnetrx_txq_kick(nic->txq);
-	}
+	if (took != 0u)
+		nic->took_last = now;
+	if (nic->unsent != 0u)
+		ring(nic, now);
 	return took != 0u;
 }
 

@@ -33,7 +33,9 @@ struct nic {
 	struct vnetrx_rxq      *rxq;
 	struct vnetrx_txq      *txq;
 	struct nic_seen         seen;
-	bool                    unsent; /* frames were sent since the last kick */
+	uint32_t                unsent; /* frames since the last doorbell        */
+	vnetrx_ns               unsent_since;
+	vnetrx_ns               took_last; /* when something was received         */
 	uint8_t                *free;   /* frames that may be filled, linked     */
 };
 
@@ -49,7 +51,7 @@ void nic_flush(struct nic *nic);
 /* Room for a frame of up to NIC_FRAME_MAX bytes; NULL = all are at the device. */
 uint8_t *nic_frame(struct nic *nic);
 
-/* Sends it, at the end of the poll at the latest; `len` bytes. */
+/* Sends it, with one of the next polls; `len` bytes. */
 void nic_send(struct nic *nic, uint8_t *frame, uint32_t len);
 
 /* Prints all counters that are not 0, a line each. false: the path dropped something, or a queue is broken. */

@@ -130,7 +130,7 @@ if [ $mode = stay ]; then
 else
 	[ "$network" = user ] || ping -c 3 -i 0.2 -q 10.0.2.15 | grep received
 	# shellcheck disable=SC2086 # options
-	timeout -k 2 $((seconds + 10)) iperf -c $target -t "$seconds" -P "$streams" -f m | tail -n 1
+	timeout -k 2 $((seconds + 10)) iperf -Z reno -c $target -t "$seconds" -P "$streams" -f m | tail -n 1
 fi
 guest_end
 cat "$guest_log"
