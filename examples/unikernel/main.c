@@ -89,6 +89,7 @@ int main(void)
 	print("libvnetrx on %s, GRO %s\n", machine.name, (o.flags & OPTIONS_NO_GRO) != 0u ? "off" : "on");
 	if (!nic_init(&nic, (o.flags & OPTIONS_NO_GRO) == 0u, key))
 		return EXIT_DEVICE;
+	print("features %x\n", nic.dev.plan.accept.word[0]);
 	print("ready at 10.0.2.15, TCP port %u\n", (uint64_t)TCP_PORT);
 	code = run(&o);
 	nic_flush(&nic);

@@ -148,14 +148,15 @@ static void ping(const struct net_packet *p)
 
 /* ---- input ---- */
 
-/* Is it a whole packet for us, with a right header? */
+/* Is it a whole packet for us, with a right header? QEMU's RSC joins packets and leaves the first one's checksum. */
 static bool ip_right(const struct vnetrx_pkt *pkt, const uint8_t *ip)
 {
 	uint32_t hdr_len = (ip[0] & 15u) * 4u;
+	bool rsc = (pkt->flags & VNETRX_PKT_RSC) != 0u;
 
 	return ip[0] >> 4 == 4u && hdr_len >= IP_HDR && get16(ip + 2) >= hdr_len &&
-	       get16(ip + 2) <= pkt->len - ETH_HDR && get32(ip + 16) == NET_ADDRESS && (get16(ip + 6) & 0x3fffu) == 0u &&
-	       net_fold(net_sum(ip, hdr_len, 0u)) == 0u;
+	       get16(ip + 2) <= pkt->len - ETH_HDR && get32(ip + 16) == NET_ADDRESS &&
+	       (get16(ip + 6) & 0x3fffu) == 0u && (rsc || net_fold(net_sum(ip, hdr_len, 0u)) == 0u);
 }
 
 static void ipv4(struct nic *nic, const struct vnetrx_pkt *pkt, const uint8_t *hdr)
