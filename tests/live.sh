@@ -4,6 +4,8 @@
 #
 # One back end runs at a time, on the first CPU; the front end on the last. Each has an end in time, and is ended by its
 # process id. A stage that cannot run here says why and counts as skipped.
+#
+# Stage `unikernel` is another one: all that examples/unikernel promises, on its three machines in QEMU.
 
 live=build/release/tests/vnetrx-live
 sink=build/release/examples/vnetrx-vhost-sink
@@ -22,10 +24,14 @@ live()
 	stage build build_live
 	[ -x "$live" ] && [ -x "$sink" ] || return
 	why=unknown
-	for name in ${VNETRX_STAGES:-ways flood queues restart listen bursts idle rates stop $live_box}; do
+	for name in ${VNETRX_STAGES:-ways flood queues restart listen bursts idle rates stop unikernel $live_box}; do
 		case $name in
 		box-*)
 			stage "$name" live_box "${name#box-}"
+			continue
+			;;
+		unikernel)
+			stage unikernel live_unikernel
 			continue
 			;;
 		esac
@@ -405,4 +411,13 @@ live_stop()
 	is 'exit code: wrong option' $? = 1
 	"$sink" --help >"$live_dir/stop.out"
 	is 'exit code: --help' $? = 0
+}
+
+live_unikernel()
+{
+	. tests/unikernel.sh
+	for machine in riscv64 x86_64 aarch64; do
+		unikernel_on "$machine" --check || unikernel_bad=1
+	done
+	return "${unikernel_bad:-0}"
 }
