@@ -49,6 +49,107 @@ int   memcmp(const void *a, const void *b, size_t n);
 
 #define VNRX_CACHE_LINE 64u
 
+/* Words at any address, in the machine's order. */
+#ifdef VNRX_GNU
+static VNRX_INLINE uint16_t vnrx_load16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static VNRX_INLINE uint32_t vnrx_load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static VNRX_INLINE uint64_t vnrx_load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static VNRX_INLINE void vnrx_store16(uint8_t *p, uint16_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+/* The last 0..7 bytes as one word, zeros behind them. */
+static VNRX_INLINE uint64_t vnrx_load_tail(const uint8_t *p, uint32_t len)
+{
+	uint64_t w = 0;
+
+	memcpy(&w, p, len);
+	return w;
+}
+#else
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define VNRX_LOW(n, i) ((n) - 1u - (i))
+#else
+#define VNRX_LOW(n, i) (i)
+#endif
+
+/*@ requires \valid_read(p + (0 .. 1));
+    assigns \nothing;
+*/
+static VNRX_INLINE uint16_t vnrx_load16(const uint8_t *p)
+{
+	return (uint16_t)(p[VNRX_LOW(2u, 0u)] + p[VNRX_LOW(2u, 1u)] * 256u);
+}
+
+/*@ requires \valid_read(p + (0 .. 3));
+    assigns \nothing;
+*/
+static VNRX_INLINE uint32_t vnrx_load32(const uint8_t *p)
+{
+	return p[VNRX_LOW(4u, 0u)] + p[VNRX_LOW(4u, 1u)] * 256u + p[VNRX_LOW(4u, 2u)] * 65536u +
+	       p[VNRX_LOW(4u, 3u)] * 16777216u;
+}
+
+/*@ requires \valid_read(p + (0 .. 7));
+    assigns \nothing;
+*/
+static VNRX_INLINE uint64_t vnrx_load64(const uint8_t *p)
+{
+	return (uint64_t)vnrx_load32(p + VNRX_LOW(2u, 0u) * 4u) +
+	       (uint64_t)vnrx_load32(p + VNRX_LOW(2u, 1u) * 4u) * 4294967296u;
+}
+
+/*@ requires \valid(p + (0 .. 1));
+    assigns p[0 .. 1];
+*/
+static VNRX_INLINE void vnrx_store16(uint8_t *p, uint16_t v)
+{
+	p[VNRX_LOW(2u, 0u)] = (uint8_t)(v % 256u);
+	p[VNRX_LOW(2u, 1u)] = (uint8_t)(v / 256u);
+}
+
+/*@ requires \valid_read(p + (0 .. len - 1)) && len < 8;
+    assigns \nothing;
+*/
+static VNRX_INLINE uint64_t vnrx_load_tail(const uint8_t *p, uint32_t len)
+{
+	uint64_t w = 0;
+
+	/*@ loop invariant k <= 8;
+	    loop assigns k, w;
+	    loop variant 8 - k;
+	*/
+	for (uint32_t k = 0; k < 8u; k++) {
+		uint32_t at = 7u - VNRX_LOW(8u, k);
+
+		w = w * 256u + (at < len ? p[at] : 0u);
+	}
+	return w;
+}
+#endif
+
 /* Index (0..7) of the lowest byte of x whose top bit is set; x has no other bits than top bits, and is not 0. */
 static VNRX_INLINE unsigned vnrx_low_byte(uint64_t x)
 {

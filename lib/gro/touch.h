@@ -7,6 +7,9 @@
 #include "lists.h"
 #include "wait.h"
 
+/*@ assigns \nothing;
+    ensures \result == (a + b < VNETRX_NEVER ? a + b : VNETRX_NEVER - 1);
+*/
 static VNRX_INLINE vnetrx_ns vnrx_add_ns(vnetrx_ns a, vnetrx_ns b)
 {
 	vnetrx_ns sum = a + b;

@@ -121,29 +121,49 @@ static VNRX_INLINE bool vnrx_virtq_bus(const struct vnetrx_virtq *vq)
 }
 
 /* a - b of free-running 16-bit indices. */
+/*@ requires a <= 65535 + 32768 && b <= 65535;
+    assigns \nothing;
+    ensures \result < 65536;
+    ensures (b + \result) % 65536 == a % 65536;
+*/
 static VNRX_INLINE uint32_t vnrx_index_diff(uint32_t a, uint32_t b)
 {
 	return (a + 65536u - b) % 65536u;
 }
 
 /* Whether a published range that ends before index `now` and has `fresh` entries contains entry `event` (2.7.10). */
+/*@ requires event <= 131071 - 65536 + 32768 && now <= 65535 && fresh <= 65535;
+    assigns \nothing;
+    ensures \result != 0 <==> (now + 131072 - event - 1) % 65536 < fresh;
+*/
 static VNRX_INLINE bool vnrx_event_in(uint32_t event, uint32_t now, uint32_t fresh)
 {
 	return (now + 131072u - event - 1u) % 65536u < fresh;
 }
 
 /* The given share of n, n at most 32768: exact, because delay_den is at most 256 (see delay_of()). */
+/*@ requires \valid_read(vq) && n <= 32768 && vq->delay_mul <= 8388608;
+    assigns \nothing;
+    ensures \result <= n;
+*/
 static VNRX_INLINE uint32_t vnrx_virtq_share(const struct vnetrx_virtq *vq, uint32_t n)
 {
 	return (uint32_t)((uint64_t)n * vq->delay_mul / 8388608u);
 }
 
 /* Bytes of a chain that the device may write. */
+/*@ requires \valid_read(segs + (0 .. n - 1));
+    assigns \nothing;
+*/
 static inline uint32_t vnrx_segs_len(const struct vnetrx_virtq_seg *segs, unsigned n)
 {
 	uint64_t sum = 0;
 	unsigned i;
 
+	/*@ loop invariant i <= n && sum <= i * (uint64_t)UINT32_MAX;
+	    loop assigns i, sum;
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++)
 		sum += segs[i].len;
 	return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
