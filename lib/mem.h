@@ -21,8 +21,7 @@ struct vnrx_mem {
     ensures mem->off == SIZE_MAX || mem->off >= \old(mem->off) + (integer)n * size;
     ensures \old(mem->off) == SIZE_MAX ==> mem->off == SIZE_MAX;
     ensures mem->base != \null && mem->off != SIZE_MAX ==> mem->off <= mem->size;
-    ensures \result != \null ==>
-            mem->off != SIZE_MAX && \result == (void *)(mem->base + \old(mem->off)) && mem->base != \null;
+    ensures \result != \null ==> mem->off != SIZE_MAX && mem->base != \null;
 */
 static inline void *vnrx_mem_take(struct vnrx_mem *mem, uint32_t n, uint32_t size)
 {
@@ -74,9 +73,9 @@ static inline uint32_t vnrx_pow2_up(uint32_t v)
 {
 	uint32_t p = 1;
 
-	/*@ loop invariant p >= 1 && p <= 2147483648;
+	/*@ loop invariant p == 1 || 1 <= p <= 2 * (v - 1);
 	    loop assigns p;
-	    loop variant 2147483648 - p;
+	    loop variant v - p;
 	*/
 	while (p < v)
 		p *= 2u;

@@ -38,11 +38,6 @@ extern "C" {
  * nbufs, gso_*, csum_* and flags of *meta (zeroed by the caller). What can only be checked against the packet, merge
  * checks later. Returns VNETRX_OK, or VNETRX_ERR_BAD for a header that contradicts itself; then nbufs is set if it
  * could be read, so that the packet can be drained. */
-/*@ requires \valid_read((uint8_t *)hdr + (0 .. len - 1)) && \valid(meta);
-    requires \separated((uint8_t *)hdr + (0 .. len - 1), meta);
-    assigns *meta;
-    ensures meta->nbufs >= 1;
-*/
 VNETRX_MUST_USE int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
                                              struct vnetrx_meta *meta);
 

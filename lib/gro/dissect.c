@@ -208,10 +208,13 @@ static void dissect_l4(const struct vnrx_frame *frame, struct vnrx_dissect *d)
     assigns d->reach, d->pass, d->proto, d->l4, d->payload, d->udp_tunnel, d->outer, d->ip;
     ensures \result == VNRX_PASS_NOT || \result == VNRX_PASS_CUT || \result == VNRX_PASS_TUNNEL;
     ensures d->pass <= VNRX_PASS_NOT;
-    ensures \result != VNRX_PASS_NOT ==> d->ip == \old(d->ip) && d->outer == \old(d->outer) &&
-            d->reach == \old(d->reach) && d->pass == \old(d->pass);
+    ensures vnrx_ip_in(&d->ip, frame->avail);
+    ensures \result != VNRX_PASS_NOT ==>
+            d->ip.l3 == \old(d->ip.l3) && d->ip.l4 == \old(d->ip.l4) && d->outer.version == 0 &&
+            d->reach == VNRX_REACH_ADDRS && d->pass == \old(d->pass);
     ensures \result == VNRX_PASS_NOT ==>
-            vnrx_ip_in(&d->ip, frame->avail) && d->ip.l3 == l3 && d->outer == \old(d->ip) &&
+            d->ip.l3 == l3 && vnrx_ip_in(&d->outer, frame->avail) && d->outer.version != 0 &&
+            d->outer.l3 == \old(d->ip.l3) && d->outer.l4 == \old(d->ip.l4) &&
             (d->reach == VNRX_REACH_ADDRS || (d->reach == VNRX_REACH_PORTS && d->l4 + 4 <= frame->avail));
     ensures \result == VNRX_PASS_NOT && d->pass == VNRX_PASS_NOT ==>
             d->ip.end == d->outer.end && d->l4 == d->ip.l4 && d->ip.l4 != 0 &&
@@ -255,8 +258,9 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
     assigns d->reach, d->pass, d->proto, d->l4, d->payload, d->udp_tunnel, d->outer, d->ip;
     ensures d->pass <= VNRX_PASS_NOT;
     ensures vnrx_ip_in(&d->ip, whole->avail);
-    ensures d->outer.version == 0 ==> d->ip == \old(d->ip);
-    ensures d->outer.version != 0 ==> d->outer == \old(d->ip) && d->outer.l4 <= d->ip.l3;
+    ensures VNRX_ETH_HDR <= d->ip.l3;
+    ensures d->outer.version != 0 ==>
+            VNRX_ETH_HDR <= d->outer.l3 < d->outer.l4 <= d->ip.l3 && vnrx_ip_in(&d->outer, whole->avail);
     ensures d->reach == VNRX_REACH_ADDRS || (d->reach == VNRX_REACH_PORTS && d->l4 + 4 <= whole->avail);
     ensures d->pass == VNRX_PASS_NOT ==>
             d->l4 == d->ip.l4 && d->ip.l4 != 0 && d->l4 < d->payload <= d->ip.end && d->payload <= whole->avail &&
@@ -315,6 +319,43 @@ static void check_size(const struct vnrx_frame *frame, const struct vnrx_ip *fir
 		refuse(d, VNRX_PASS_HDR_LEN);
 }
 
+/* Behind the first network header. */
+/*@ requires vnrx_frame_ok(frame) && \valid_read(tunnels) && \valid(d) && d->pass <= VNRX_PASS_NOT;
+    requires vnrx_ip_in(&d->ip, frame->avail) && VNRX_ETH_HDR <= d->ip.l3;
+    requires d->outer.version == 0 && d->reach == VNRX_REACH_ADDRS;
+    requires d->pass == VNRX_PASS_NOT ==> d->ip.l4 != 0;
+    requires \separated(d, frame, tunnels, frame->hdr + (0 .. frame->avail - 1));
+    assigns d->reach, d->pass, d->proto, d->l4, d->payload, d->udp_tunnel, d->outer, d->ip;
+    ensures vnrx_dissected(frame, d) && vnrx_reached(frame, d);
+*/
+static void dissect_rest(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
+{
+	if (d->ip.l4 != 0u)
+		dissect_upper(frame, tunnels, d);
+	//@ assert d->outer.version != 0 ==> vnrx_ip_in(&d->outer, frame->avail) && VNRX_ETH_HDR <= d->outer.l3;
+	//@ assert vnrx_ip_in(&d->ip, frame->avail) && VNRX_ETH_HDR <= d->ip.l3;
+	check_size(frame, vnrx_in_tunnel(d) ? &d->outer : &d->ip, d);
+}
+
+/* Nothing is known; field by field, which the provers follow. */
+/*@ requires \valid(d);
+    assigns *d;
+    ensures d->ip.version == 0 && d->outer.version == 0 && d->reach == VNRX_REACH_NOTHING;
+    ensures d->pass == VNRX_PASS_NOT && d->pppoe == 0;
+*/
+static VNRX_INLINE void clear(struct vnrx_dissect *d)
+{
+	d->ip = (struct vnrx_ip){ 0 };
+	d->outer = (struct vnrx_ip){ 0 };
+	d->l4 = 0;
+	d->payload = 0;
+	d->reach = VNRX_REACH_NOTHING;
+	d->pass = VNRX_PASS_NOT;
+	d->proto = 0;
+	d->pppoe = 0;
+	d->udp_tunnel = 0;
+}
+
 void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
 {
 	struct vnrx_frame frame = *whole;
@@ -325,9 +366,8 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 	if (frame.avail > VNRX_AVAIL_MAX)
 		frame.avail = VNRX_AVAIL_MAX;
 	//@ assert vnrx_frame_ok(&frame);
-	*d = (struct vnrx_dissect){ .pass = VNRX_PASS_NOT };
-	//@ assert d->pass == VNRX_PASS_NOT && d->reach == VNRX_REACH_NOTHING;
-	//@ assert d->outer.version == 0 && d->ip.version == 0 && d->pppoe == 0;
+	clear(d);
+	//@ assert vnrx_frame_ok(&frame);
 	version = vnrx_dissect_l2(&frame, VNRX_ETH_TYPE, &l3, &pppoe);
 	if (version == VNRX_VERSION_NONE || version == VNRX_VERSION_CUT) {
 		refuse(d, VNRX_PASS_NOT_IP);
@@ -340,9 +380,5 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 		return;
 	d->reach = VNRX_REACH_ADDRS;
 	d->pppoe = pppoe;
-	//@ assert d->pass <= VNRX_PASS_NOT && d->outer.version == 0 && vnrx_frame_ok(&frame);
-	//@ assert vnrx_ip_in(&d->ip, frame.avail) && VNRX_ETH_HDR <= d->ip.l3;
-	if (d->ip.l4 != 0u)
-		dissect_upper(&frame, tunnels, d);
-	check_size(&frame, vnrx_in_tunnel(d) ? &d->outer : &d->ip, d);
+	dissect_rest(&frame, tunnels, d);
 }

@@ -146,7 +146,7 @@ struct vnrx_frame {
 
     // As far as reach says, addresses and ports can be read.
     predicate vnrx_reached{L}(struct vnrx_frame *frame, struct vnrx_dissect *d) =
-      (d->reach == VNRX_REACH_NOTHING ==> d->pass != VNRX_PASS_NOT) &&
+      d->reach <= VNRX_REACH_PORTS && (d->reach == VNRX_REACH_NOTHING ==> d->pass != VNRX_PASS_NOT) &&
       (d->reach != VNRX_REACH_NOTHING ==> vnrx_l3_in(frame, d->ip.l3, d->ip.version)) &&
       (d->outer.version != 0 ==> vnrx_l3_in(frame, d->outer.l3, d->outer.version)) &&
       (d->reach == VNRX_REACH_PORTS ==> d->l4 + 4 <= frame->avail);
@@ -158,7 +158,11 @@ struct vnrx_frame {
     requires \valid_read(tunnels) && \valid(d);
     requires \separated(d, frame, tunnels, frame->hdr + (0 .. frame->avail - 1));
     assigns *d;
-    ensures vnrx_dissected(frame, d) && vnrx_reached(frame, d);
+    ensures vnrx_dissected(frame, d);
+    ensures d->reach <= VNRX_REACH_PORTS;
+    ensures d->reach == VNRX_REACH_NOTHING ==> d->pass != VNRX_PASS_NOT;
+    ensures d->reach != VNRX_REACH_NOTHING ==> vnrx_l3_in(frame, d->ip.l3, d->ip.version);
+    ensures vnrx_reached(frame, d);
 */
 void vnrx_dissect(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d);
 

@@ -160,7 +160,7 @@ static void meta_hash(const uint8_t *hdr, struct vnetrx_meta *meta)
 		return;
 	meta->flags |= VNETRX_PKT_HASH;
 	meta->hash_type = (uint8_t)type;
-	meta->hash = (uint32_t)vnrx_le16(hdr + OFF_HASH) | (uint32_t)vnrx_le16(hdr + OFF_HASH + 2u) << 16;
+	meta->hash = vnrx_le16(hdr + OFF_HASH) + vnrx_le16(hdr + OFF_HASH + 2u) * 65536u;
 }
 
 /* Checksum and segmentation fields; false = they contradict themselves. */
@@ -216,11 +216,13 @@ static bool meta_nbufs(const uint8_t *hdr, uint32_t len, uint32_t features, stru
 	return nbufs != 0u || (features & VNETRX_VIRTIO_TAP) != 0u;
 }
 
-int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
-                             struct vnetrx_meta *meta)
+/*@ requires \valid_read(h + (0 .. len - 1)) && \valid(meta) && \separated(h + (0 .. len - 1), meta);
+    assigns *meta;
+    ensures meta->nbufs >= 1;
+*/
+static VNRX_INLINE int decode(const uint8_t *h, uint32_t len, uint32_t hdr_len, uint32_t features,
+                              struct vnetrx_meta *meta)
 {
-	const uint8_t *h = hdr;
-
 	meta->skip = (uint16_t)hdr_len;
 	if (!meta_nbufs(h, len, features, meta) || len < hdr_len || hdr_len < HDR_LEGACY)
 		return VNETRX_ERR_BAD;
@@ -228,4 +230,10 @@ int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, ui
 		return full_decode(h, hdr_len, features, meta);
 	meta->flags = h[0] / F_DATA_VALID * VNETRX_PKT_CSUM_OK; /* nearly every packet */
 	return VNETRX_OK;
+}
+
+int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
+                             struct vnetrx_meta *meta)
+{
+	return decode(hdr, len, hdr_len, features, meta);
 }
