@@ -278,7 +278,7 @@ run_live()
 
 run_proof()
 {
-	with frama-c-base why3 z3 cvc4 patch || return
+	with $base frama-c-base why3 z3 cvc4 patch spin || return
 	. tests/proof.sh
 	proof
 }

@@ -14,8 +14,7 @@
 
 /*@ requires \valid_read(slot) && \valid_read(done) && slot->len <= 0x7fffffff;
     assigns \nothing;
-    ensures \result != 0 <==> done->off + done->len <= slot->len;
-*/
+    ensures \result != 0 <==> done->off + done->len <= slot->len; */
 static VNRX_INLINE bool piece_in_buf(const struct vnrx_slot *slot, const struct vnetrx_done *done)
 {
 	return done->len <= slot->len && done->off + done->len <= slot->len;
@@ -51,8 +50,7 @@ static VNRX_INLINE int meta_read(const struct vnetrx_merge *m, const uint8_t *bu
 
 /*@ requires start <= 65535 && offset <= 65535;
     assigns \nothing;
-    ensures \result != 0 ==> start + offset + 2 <= len;
-*/
+    ensures \result != 0 ==> start + offset + 2 <= len; */
 static bool csum_fits(uint32_t start, uint32_t offset, uint32_t len)
 {
 	return start >= VNRX_ETH_HDR + VNRX_IPV4_HDR && start + offset + 2u <= len;
@@ -60,9 +58,7 @@ static bool csum_fits(uint32_t start, uint32_t offset, uint32_t len)
 
 /* `more` further buffers belong to a packet that is dropped; 0 with `open`: as many as VNETRX_DONE_MORE says. */
 /*@ requires \valid(m);
-    assigns m->state, m->left;
-    ensures m->state == VNRX_MERGE_DRAIN || (m->state == VNRX_MERGE_IDLE && m->left == 0);
-*/
+    assigns m->state, m->left; */
 static void drain_start(struct vnetrx_merge *m, uint32_t more, bool open)
 {
 	m->state = more != 0u || open ? VNRX_MERGE_DRAIN : VNRX_MERGE_IDLE;
@@ -112,8 +108,7 @@ static VNRX_COLD struct vnetrx_pkt *first_bad(struct vnetrx_merge *m, struct vnr
 /*@ requires \valid(m) && \valid_read(meta) && \separated(m, meta);
     assigns \nothing;
     ensures \result == \null || \valid(\result);
-    ensures \result == \null ==> meta->skip + VNRX_ETH_HDR <= len && len - meta->skip <= m->frame_len_max;
-*/
+    ensures \result == \null ==> meta->skip + VNRX_ETH_HDR <= len && len - meta->skip <= m->frame_len_max; */
 static VNRX_INLINE uint64_t *frame_wrong(struct vnetrx_merge *m, const struct vnetrx_meta *meta, uint32_t len)
 {
 	if (VNRX_UNLIKELY(meta->skip + VNRX_ETH_HDR > len))
@@ -124,8 +119,7 @@ static VNRX_INLINE uint64_t *frame_wrong(struct vnetrx_merge *m, const struct vn
 }
 
 /*@ requires \valid_read(meta);
-    assigns \nothing;
-*/
+    assigns \nothing; */
 static bool partial_wrong(const struct vnetrx_meta *meta, uint32_t frame_len)
 {
 	return (meta->flags & VNETRX_PKT_PARTIAL) != 0u && !csum_fits(meta->csum_start, meta->csum_offset, frame_len);
@@ -239,10 +233,7 @@ static void assembly_free(struct vnetrx_merge *m, uint64_t *why)
 /* Counts one buffer of the packet; true = it was the last. */
 /*@ requires \valid(m) && \valid_read(done) && \separated(m, done);
     assigns m->left;
-    ensures \old(m->left) != 0 ==> m->left == \old(m->left) - 1;
-    ensures \old(m->left) == 0 ==> m->left == 0;
-    ensures \result != 0 ==> m->left == 0;
-*/
+    ensures m->left == (\old(m->left) != 0 ? \old(m->left) - 1 : 0) && (\result != 0 ==> m->left == 0); */
 static VNRX_INLINE bool count_down(struct vnetrx_merge *m, const struct vnetrx_done *done)
 {
 	if (m->left == 0u)
@@ -275,9 +266,8 @@ static VNRX_COLD struct vnetrx_pkt *drop_further(struct vnetrx_merge *m, struct 
     assigns \nothing;
     ensures \result == \null || \valid(\result);
     ensures \result == \null ==>
-            0 < done->len && done->off + done->len <= slot->len && m->head->len + done->len <= m->frame_len_max &&
-            m->head->nbufs < m->nbufs_max;
-*/
+            0 < done->len && done->off + done->len <= slot->len && m->head->nbufs < m->nbufs_max &&
+            m->head->len + done->len <= m->frame_len_max; */
 static uint64_t *further_wrong(struct vnetrx_merge *m, const struct vnrx_slot *slot, const struct vnetrx_done *done)
 {
 	if (done->len == 0u)

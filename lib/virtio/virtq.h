@@ -83,11 +83,18 @@ struct vnetrx_virtq {
       \valid_read(vq->device + (0 .. VNRX_USED_SIZE * vq->size + 5));
 
     // State: every place, slot and count kept here is in range, whatever the device wrote.
+    predicate vnrx_vq_places{L}(struct vnetrx_virtq *vq) =
+      vq->take < vq->size && vq->give < vq->size && vq->out <= vq->size;
+
+    predicate vnrx_vq_fifo{L}(struct vnetrx_virtq *vq) =
+      \forall integer i; 0 <= i < vq->size ==> vq->free[i] < vq->size;
+
+    predicate vnrx_vq_slots{L}(struct vnetrx_virtq *vq) =
+      \forall integer i; 0 <= i < vq->size ==>
+        vq->slots[i].segs <= vq->size && (vq->in_len == \null ==> vq->slots[i].link < vq->size);
+
     predicate vnrx_vq_state{L}(struct vnetrx_virtq *vq) =
-      vq->take < vq->size && vq->give < vq->size && vq->out <= vq->size &&
-      (\forall integer i; 0 <= i < vq->size ==> vq->free[i] < vq->size) &&
-      (\forall integer i; 0 <= i < vq->size ==> vq->slots[i].segs <= vq->size) &&
-      (vq->in_len == \null ==> \forall integer i; 0 <= i < vq->size ==> vq->slots[i].link < vq->size);
+      vnrx_vq_places(vq) && vnrx_vq_fifo(vq) && vnrx_vq_slots(vq);
 
     // Room for n more slots in at most n chains.
     predicate vnrx_vq_room{L}(struct vnetrx_virtq *vq, integer n) =
@@ -115,21 +122,29 @@ struct vnetrx_virtq {
     requires vnrx_vq_room(vq, (vq->flags & VNETRX_VIRTQ_INDIRECT) != 0 && out + in > 1 ? 1 : out + in);
     requires \separated(segs + (0 .. out + in - 1), vq, vq->slots + (0 .. vq->size - 1),
                         vq->in_len + (0 .. vq->size - 1));
-    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1],
+            vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
             vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1], vq->driver[0 .. 2 * vq->size + 5],
             vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh;
-    ensures vnrx_vq_state(vq);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
     ensures vq->free_num < \old(vq->free_num) && vq->out == \old(vq->out) + 1;
 */
 void     vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
                         uint32_t id);
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq) && vnrx_vq_state(vq) && vnrx_vq_room(vq, n) && n > 0;
     requires \valid_read(bufs + (0 .. n - 1));
-    requires \separated(bufs + (0 .. n - 1), vq, vq->slots + (0 .. vq->size - 1), vq->in_len + (0 .. vq->size - 1));
-    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+    requires \separated(bufs + (0 .. n - 1), vq, vq->slots + (0 .. vq->size - 1),
+                        vq->in_len + (0 .. vq->size - 1));
+    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1],
+            vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
             vq->driver[0 .. 2 * vq->size + 5],
             vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh;
-    ensures vnrx_vq_state(vq) && \result == n;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures \result == n;
     ensures vq->free_num == \old(vq->free_num) - n && vq->out == \old(vq->out) + n;
 */
 unsigned vnrx_split_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n);
@@ -145,7 +160,10 @@ bool     vnrx_split_wants_kick(const struct vnetrx_virtq *vq);
     requires vq->in_len == \null && max <= INT32_MAX && vnrx_vq_apart(vq, done, max);
     assigns done[0 .. max - 1], vq->used, vq->give, vq->free_num, vq->out, vq->fault,
             vq->slots[0 .. vq->size - 1].segs, vq->free[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq) && \result <= max && \result <= vq->size;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures \result <= max && \result <= vq->size;
     ensures \result >= 0 ==> vq->out + \result == \old(vq->out);
     ensures \result < 0 ==> vq->fault != VNETRX_VIRTQ_OK && vq->out == \old(vq->out);
 */
@@ -154,14 +172,20 @@ int      vnrx_split_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsi
     requires vq->in_len != \null && max <= INT32_MAX && vnrx_vq_apart(vq, done, max);
     assigns done[0 .. max - 1], vq->used, vq->give, vq->free_num, vq->out, vq->fault, vq->batch, vq->batch_len,
             vq->slots[0 .. vq->size - 1].segs;
-    ensures vnrx_vq_state(vq) && \result <= max && \result <= vq->size;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures \result <= max && \result <= vq->size;
     ensures \result >= 0 ==> vq->out + \result == \old(vq->out);
 */
 int      vnrx_split_reap_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max);
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vq->free_num <= vq->size;
     requires head < vq->size && vq->out > 0;
     assigns vq->give, vq->free_num, vq->out, vq->slots[head].segs, vq->free[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq) && vq->out == \old(vq->out) - 1 && vq->slots[head].segs == 0;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vq->out == \old(vq->out) - 1 && vq->slots[head].segs == 0;
 */
 void     vnrx_split_release(struct vnetrx_virtq *vq, uint32_t head);
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq) && ahead <= vq->size;
@@ -183,20 +207,29 @@ uint32_t vnrx_split_ready(const struct vnetrx_virtq *vq, uint32_t point); /* how
     requires vnrx_vq_room(vq, (vq->flags & VNETRX_VIRTQ_INDIRECT) != 0 && out + in > 1 ? 1 : out + in);
     requires \separated(segs + (0 .. out + in - 1), vq, vq->slots + (0 .. vq->size - 1),
                         vq->in_len + (0 .. vq->size - 1));
-    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1],
+            vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
             vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1], 
             vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh, vq->avail_wrap, vq->hidden_at, vq->hidden_flags;
-    ensures vnrx_vq_state(vq) && vnrx_vq_packed(vq);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq);
     ensures vq->free_num < \old(vq->free_num) && vq->out == \old(vq->out) + 1;
 */
 void     vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
                          uint32_t id);
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && vnrx_vq_state(vq) && vnrx_vq_room(vq, n) && n > 0;
     requires \valid_read(bufs + (0 .. n - 1));
-    requires \separated(bufs + (0 .. n - 1), vq, vq->slots + (0 .. vq->size - 1), vq->in_len + (0 .. vq->size - 1));
-    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+    requires \separated(bufs + (0 .. n - 1), vq, vq->slots + (0 .. vq->size - 1),
+                        vq->in_len + (0 .. vq->size - 1));
+    assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1],
+            vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
             vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh, vq->avail_wrap, vq->hidden_at, vq->hidden_flags;
-    ensures vnrx_vq_state(vq) && vnrx_vq_packed(vq) && \result == n;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq) && \result == n;
     ensures vq->free_num == \old(vq->free_num) - n && vq->out == \old(vq->out) + n;
 */
 unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n);
@@ -212,7 +245,10 @@ bool     vnrx_packed_wants_kick(const struct vnetrx_virtq *vq);
     requires vq->in_len == \null && max <= INT32_MAX && vnrx_vq_apart(vq, done, max);
     assigns done[0 .. max - 1], vq->used, vq->used_wrap, vq->give, vq->free_num, vq->out, vq->fault,
             vq->slots[0 .. vq->size - 1].segs, vq->free[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq) && vnrx_vq_packed(vq) && \result <= max && \result <= vq->size;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq) && \result <= max && \result <= vq->size;
     ensures \result >= 0 ==> vq->out + \result == \old(vq->out);
     ensures \result < 0 ==> vq->fault != VNETRX_VIRTQ_OK && vq->out == \old(vq->out);
 */
@@ -221,14 +257,20 @@ int      vnrx_packed_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, uns
     requires vq->in_len != \null && max <= INT32_MAX && vnrx_vq_apart(vq, done, max);
     assigns done[0 .. max - 1], vq->used, vq->used_wrap, vq->give, vq->free_num, vq->out, vq->fault, vq->batch,
             vq->batch_len, vq->slots[0 .. vq->size - 1].segs;
-    ensures vnrx_vq_state(vq) && vnrx_vq_packed(vq) && \result <= max && \result <= vq->size;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq) && \result <= max && \result <= vq->size;
     ensures \result >= 0 ==> vq->out + \result == \old(vq->out);
 */
 int      vnrx_packed_reap_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max);
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vq->free_num <= vq->size;
     requires id < vq->size && vq->out > 0;
     assigns vq->give, vq->free_num, vq->out, vq->slots[id].segs, vq->free[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq) && vq->out == \old(vq->out) - 1 && vq->slots[id].segs == 0;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vq->out == \old(vq->out) - 1 && vq->slots[id].segs == 0;
 */
 void     vnrx_packed_release(struct vnetrx_virtq *vq, uint32_t id);
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && ahead <= vq->size;

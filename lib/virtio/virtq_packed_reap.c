@@ -84,7 +84,10 @@ static int reap_nothing(struct vnetrx_virtq *vq)
     requires vq->in_len == \null && max <= vq->out && vnrx_vq_apart(vq, done, max);
     assigns done[0 .. max - 1], vq->used, vq->used_wrap, vq->give, vq->free_num, vq->out, vq->fault,
             vq->slots[0 .. vq->size - 1].segs, vq->free[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq) && vnrx_vq_packed(vq) && \result <= max && vq->out + \result == \old(vq->out);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq) && \result <= max && vq->out + \result == \old(vq->out);
 */
 static VNRX_INLINE unsigned take_descs(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
@@ -96,9 +99,10 @@ static VNRX_INLINE unsigned take_descs(struct vnetrx_virtq *vq, struct vnetrx_do
 	bool               bus = vnrx_virtq_bus(vq);
 	unsigned           i;
 
-	/*@ loop invariant i <= max && give < size && at < size && back <= i * size;
+	/*@ loop invariant i <= max && give < size && at < size && back <= i * 32768;
 	    loop invariant \forall integer k; 0 <= k < size ==> free[k] < size;
-	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size && slots[k].link < size;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].link < size;
 	    loop assigns i, give, at, bits, back, done[0 .. max - 1], vq->fault, slots[0 .. size - 1].segs,
 	                 free[0 .. size - 1];
 	    loop variant max - i;
@@ -173,7 +177,10 @@ static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t at, uint32
     requires vq->in_len != \null && max <= vq->out && vnrx_vq_apart(vq, done, max);
     assigns done[0 .. max - 1], vq->used, vq->used_wrap, vq->give, vq->free_num, vq->out, vq->fault, vq->batch,
             vq->batch_len, vq->slots[0 .. vq->size - 1].segs;
-    ensures vnrx_vq_state(vq) && vnrx_vq_packed(vq) && \result <= max && vq->out + \result == \old(vq->out);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq) && \result <= max && vq->out + \result == \old(vq->out);
 */
 static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
@@ -183,7 +190,7 @@ static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done,
 	uint32_t           bits = used_bits(vq->used_wrap);
 	unsigned           i;
 
-	/*@ loop invariant i <= max && give < size && at < size && back <= i * size;
+	/*@ loop invariant i <= max && give < size && at < size && back <= i * 32768;
 	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
 	    loop assigns i, give, at, bits, back, done[0 .. max - 1], vq->fault, vq->batch, vq->batch_len,
 	                 slots[0 .. size - 1].segs;

@@ -41,7 +41,9 @@ static VNRX_INLINE void avail_put(uint8_t *driver, uint32_t at, uint32_t head, b
     requires \separated(bufs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1));
     assigns vq->slots[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
             vq->driver[0 .. 2 * vq->size + 5];
-    ensures vnrx_vq_state(vq);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
 */
 static VNRX_INLINE unsigned add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n, bool big)
 {
@@ -73,7 +75,9 @@ static VNRX_INLINE unsigned add_bufs(struct vnetrx_virtq *vq, const struct vnetr
     requires \valid_read(bufs + (0 .. n - 1));
     requires \separated(bufs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1), vq->in_len + (0 .. vq->size - 1));
     assigns vq->slots[0 .. vq->size - 1].link, vq->in_len[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
 */
 static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
 {
@@ -114,7 +118,9 @@ static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t
     requires \separated(bufs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1));
     assigns vq->slots[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
             vq->driver[0 .. 2 * vq->size + 5];
-    ensures vnrx_vq_state(vq);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
 */
 static VNRX_COLD unsigned add_bufs_big(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
 {
@@ -153,7 +159,9 @@ static VNRX_INLINE void put_one(struct vnetrx_virtq *vq, const struct vnetrx_vir
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && 1 <= n <= vq->size;
     requires \valid_read(segs + (0 .. n - 1)) && \separated(segs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1));
     assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->slots[0 .. vq->size - 1].link;
-    ensures vnrx_vq_state(vq);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
 */
 static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
 {
@@ -162,7 +170,8 @@ static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *s
 	unsigned i;
 
 	/*@ loop invariant i <= n && slot < vq->size;
-	    loop invariant vq->in_len == \null ==> \forall integer k; 0 <= k < vq->size ==> vq->slots[k].link < vq->size;
+	    loop invariant vq->in_len == \null ==>
+	                   \forall integer k; 0 <= k < vq->size ==> vq->slots[k].link < vq->size;
 	    loop assigns i, slot, vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->slots[0 .. vq->size - 1].link;
 	    loop variant n - i;
 	*/

@@ -91,7 +91,10 @@ static int32_t ready_checked(struct vnetrx_virtq *vq)
     requires vq->in_len == \null && n <= vq->out && vnrx_vq_apart(vq, done, n);
     assigns done[0 .. n - 1], vq->used, vq->give, vq->free_num, vq->out, vq->fault,
             vq->slots[0 .. vq->size - 1].segs, vq->free[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq) && \result <= n && vq->out + \result == \old(vq->out);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures \result <= n && vq->out + \result == \old(vq->out);
     ensures \result < n ==> vq->fault != VNETRX_VIRTQ_OK;
 */
 static VNRX_INLINE unsigned take_entries(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned n, bool big)
@@ -103,9 +106,10 @@ static VNRX_INLINE unsigned take_entries(struct vnetrx_virtq *vq, struct vnetrx_
 	unsigned           i;
 
 	/*@ loop invariant i <= n && give < size && one <= i;
-	    loop invariant vq->free_num <= size + (i - one) * size;
+	    loop invariant vq->free_num <= 32768 + i * 32768;
 	    loop invariant \forall integer k; 0 <= k < size ==> free[k] < size;
-	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size && slots[k].link < size;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].link < size;
 	    loop assigns i, give, one, done[0 .. n - 1], vq->fault, vq->free_num, slots[0 .. size - 1].segs,
 	                 free[0 .. size - 1];
 	    loop variant n - i;
@@ -140,7 +144,10 @@ static VNRX_INLINE unsigned take_entries(struct vnetrx_virtq *vq, struct vnetrx_
     requires vq->in_len == \null && n <= vq->out && vnrx_vq_apart(vq, done, n);
     assigns done[0 .. n - 1], vq->used, vq->give, vq->free_num, vq->out, vq->fault,
             vq->slots[0 .. vq->size - 1].segs, vq->free[0 .. vq->size - 1];
-    ensures vnrx_vq_state(vq) && \result <= n && vq->out + \result == \old(vq->out);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures \result <= n && vq->out + \result == \old(vq->out);
     ensures \result < n ==> vq->fault != VNETRX_VIRTQ_OK;
 */
 static VNRX_COLD unsigned take_entries_big(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned n)
@@ -194,7 +201,10 @@ static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t used, uint
     requires vq->in_len != \null && n <= ready <= vq->out && vnrx_vq_apart(vq, done, n);
     assigns done[0 .. n - 1], vq->used, vq->give, vq->free_num, vq->out, vq->fault, vq->batch, vq->batch_len,
             vq->slots[0 .. vq->size - 1].segs;
-    ensures vnrx_vq_state(vq) && \result <= n && vq->out + \result == \old(vq->out);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures \result <= n && vq->out + \result == \old(vq->out);
 */
 static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned n, uint32_t ready)
 {
@@ -203,7 +213,7 @@ static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done,
 	uint32_t           size = vq->size, used = vq->used, give = vq->give, back = 0;
 	unsigned           i;
 
-	/*@ loop invariant i <= n && give < size && back <= i * size;
+	/*@ loop invariant i <= n && give < size && back <= i * 32768;
 	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
 	    loop assigns i, give, back, done[0 .. n - 1], vq->fault, vq->batch, vq->batch_len,
 	                 slots[0 .. size - 1].segs;

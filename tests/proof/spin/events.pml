@@ -12,7 +12,7 @@
 
 #define MOD 16
 #define FLIGHT 3
-#define FRESH_MAX (MOD - 1) /* more are not told from none: the answer is yes */
+#define FRESH_MAX (FLIGHT + 1) /* a look comes at the latest after so many */
 #ifdef WINDOW
 #define EVENT_IN(event, now, fresh) (((now) + 2 * MOD - (event) - 1) % MOD + 1 < (fresh))
 #else
@@ -35,11 +35,11 @@ active proctype driver_side()
 	bool rings;
 
 	do
-	:: out < FLIGHT ->
+	:: out < FLIGHT && fresh < FRESH_MAX ->
 		d_step {
 			avail = (avail + 1) % MOD;
 			out++;
-			fresh = (fresh < FRESH_MAX -> fresh + 1 : FRESH_MAX)
+			fresh++
 		};
 		STORE(driver, AVAIL, avail)
 	:: fresh != 0 -> /* vnetrx_virtq_kick_needed() */
@@ -48,7 +48,7 @@ active proctype driver_side()
 #endif
 		atomic {
 			if
-			:: fresh == FRESH_MAX || EVENT_IN(memory[AVAIL_EVENT], avail, fresh) ->
+			:: EVENT_IN(memory[AVAIL_EVENT], avail, fresh) ->
 				fresh = 0;
 				rings = true
 			:: else -> fresh = 0
