@@ -10,7 +10,7 @@ proof_dir=$PWD/build/proof
 proof_table=tests/proof/modules
 
 # Hypotheses are not filtered: the filter takes away what is known of assigned structures.
-eva_options='-eva -eva-slevel 20 -eva-verbose 1'
+eva_options='-eva -eva-slevel 10 -eva-verbose 1'
 wp_options='-wp -wp-rte -wp-no-filter -wp-prover z3,cvc4 -wp-timeout 20 -wp-par 1'
 
 proof()

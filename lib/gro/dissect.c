@@ -119,7 +119,7 @@ static enum vnrx_pass dissect_ipv6(const struct vnrx_frame *frame, uint32_t l3, 
 	uint32_t off = l3 + VNRX_IPV6_HDR;
 	uint32_t next;
 
-	if (off > frame->avail || hdr[l3] / 16u != 6u)
+	if (l3 + VNRX_IPV6_HDR > frame->avail || hdr[l3] / 16u != 6u)
 		return VNRX_PASS_CUT;
 	ip->version = 6u;
 	ip->l3 = l3;
