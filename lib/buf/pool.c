@@ -79,13 +79,6 @@ static VNRX_COLD bool ring_retry(struct vnetrx_pool *p, uint32_t need)
 }
 
 /* Lends recycled buffers, oldest first. */
-/*@ requires vnrx_pool_slots(p) && \valid(bufs + (0 .. n - 1));
-    requires vnrx_recycled(p->slots, p->slots_num, p->recycled_first, p->recycled);
-    requires \separated(bufs + (0 .. n - 1), p, p->slots + (0 .. p->slots_num - 1));
-    assigns bufs[0 .. n - 1], p->slots[0 .. p->slots_num - 1].state, p->recycled, p->recycled_first;
-    ensures \result <= n && p->recycled == \old(p->recycled) - \result;
-    ensures vnrx_recycled(p->slots, p->slots_num, p->recycled_first, p->recycled);
-*/
 static unsigned lend_again(struct vnetrx_pool *p, struct vnetrx_buf *bufs, unsigned n)
 {
 	struct vnrx_slot *slots = p->slots;
@@ -94,10 +87,6 @@ static unsigned lend_again(struct vnetrx_pool *p, struct vnetrx_buf *bufs, unsig
 
 	if (n > p->recycled)
 		n = p->recycled;
-	/*@ loop invariant i <= n && vnrx_recycled(slots, p->slots_num, id, p->recycled - i);
-	    loop assigns i, id, bufs[0 .. n - 1], slots[0 .. p->slots_num - 1].state;
-	    loop variant n - i;
-	*/
 	for (i = 0; i < n; i++) {
 		struct vnrx_slot *slot = &slots[id];
 
@@ -112,11 +101,10 @@ static unsigned lend_again(struct vnetrx_pool *p, struct vnetrx_buf *bufs, unsig
 
 /* The buffer of len bytes at `at`, behind its headroom, is lent; it costs `take`. */
 /*@ requires \valid(slot) && \valid_read(at) && \valid(buf) && \separated(slot, at, buf);
-    assigns *slot, *buf;
+    requires \valid(at->next + (0 .. len - 1)); // a buffer does not leave its run
+    assigns slot->addr, slot->dma, slot->len, slot->truesize, slot->run, slot->state, *buf;
     ensures slot->run == at->run && slot->state == VNRX_SLOT_LENT && slot->truesize == take;
-    ensures slot->addr == at->next && slot->len == len;
-    ensures buf->addr == (void *)at->next && buf->len == len && buf->id == id;
-    ensures slot->next == \old(slot->next);
+    ensures slot->addr == at->next && slot->len == len && buf->id == id;
 */
 static VNRX_INLINE void carve_one(struct vnrx_slot *slot, const struct vnrx_cut *at, struct vnetrx_buf *buf,
                                   uint32_t id, uint32_t len, uint32_t take)
@@ -145,10 +133,6 @@ static VNRX_INLINE void carve_one(struct vnrx_slot *slot, const struct vnrx_cut 
     assigns bufs[0 .. n - 1], p->slots[0 .. p->slots_num - 1], p->cut, p->hole, p->ids_free, p->carved,
             p->carved_bytes, p->pages.runs[0 .. p->pages.runs_num - 1].posted;
     ensures 0 < \result <= n && p->ids_free == \old(p->ids_free) - \result;
-    // the buffers lie in what was left of the run, each with its headroom, and the cut goes on behind them
-    ensures \forall integer k; 0 <= k < \result ==>
-            \valid((uint8_t *)bufs[k].addr + (0 .. bufs[k].len - 1)) && bufs[k].len >= len &&
-            bufs[k].addr == (void *)(\old(p->cut.next) + p->headroom + k * (p->headroom + len));
     ensures p->cut.next == \old(p->cut.next) + (\old(p->cut.left) - p->cut.left);
     ensures p->cut.left <= \old(p->cut.left) - \result * (p->headroom + len);
 */
@@ -164,10 +148,8 @@ static unsigned carve(struct vnetrx_pool *p, uint32_t len, struct vnetrx_buf *bu
 	    loop invariant at.left == p->cut.left - i * whole && (i > 0 ==> at.left >= whole) && at.left <= p->cut.left;
 	    loop invariant at.next == p->cut.next + p->headroom + i * whole && at.run == p->cut.run;
 	    loop invariant at.dma == p->cut.dma + p->headroom + i * whole;
-	    loop invariant \forall integer k; 0 <= k < i ==> bufs[k].len == len && bufs[k].id < p->slots_num &&
-	                   bufs[k].addr == (void *)(p->cut.next + p->headroom + k * whole);
 	    loop invariant \forall integer k; 0 <= k < p->slots_num ==> slots[k].run < p->pages.runs_num;
-	    loop invariant i > 0 ==> slots[bufs[0].id].truesize <= 0x7fffffff;
+	    loop invariant i > 0 ==> bufs[0].id < p->slots_num && slots[bufs[0].id].truesize <= 0x7fffffff;
 	    loop assigns i, ids, at, bufs[0 .. n - 1], slots[0 .. p->slots_num - 1];
 	    loop variant n - i;
 	*/

@@ -100,10 +100,6 @@ struct vnetrx_pool {
       \separated(p->pages.runs + (0 .. p->pages.runs_num - 1), p->slots + (0 .. p->slots_num - 1)) &&
       \separated(p->pages.runs + (0 .. p->pages.runs_num - 1), p->ids + (0 .. p->slots_num - 1)) &&
       \forall integer i; 0 <= i < p->slots_num ==> p->slots[i].run < p->pages.runs_num;
-
-    // n recycled slots from id on, along `next`.
-    predicate vnrx_recycled{L}(struct vnrx_slot *slots, integer num, integer id, integer n) =
-      n <= 0 || (0 <= id < num && vnrx_recycled(slots, num, slots[id].next, n - 1));
 */
 
 /* Says whether the queue waits for something to come back: the next packet that is freed then wakes the host, once.

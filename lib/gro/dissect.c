@@ -43,7 +43,7 @@ uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint
 	uint32_t off = type_off + 2u;
 	uint32_t type;
 
-	if (off > frame->avail)
+	if (type_off + 2u > frame->avail)
 		return VNRX_VERSION_CUT;
 	type = vnrx_be16(frame->hdr + type_off);
 	/*@ loop invariant tags <= 2 && off == type_off + 2 + tags * VNRX_VLAN_HDR && off <= frame->avail;
@@ -236,9 +236,12 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
 	d->udp_tunnel = d->ip.proto == VNRX_PROTO_UDP;
 	d->outer = d->ip;
 	d->ip = inner;
+	//@ assert vnrx_ip_in(&d->ip, frame->avail) && vnrx_ip_in(&d->outer, frame->avail);
 	if (inner.end != d->outer.end) /* inside, nothing pads: what follows is not the packet's */
 		refuse(d, inner.end > d->outer.end ? VNRX_PASS_CUT : VNRX_PASS_TRAILER);
-	if (d->udp_tunnel != 0u && vnrx_be16(frame->hdr + d->outer.l4 + VNRX_UDP_LEN) != d->outer.end - d->outer.l4)
+	if (d->udp_tunnel != 0u &&
+	    (d->outer.l4 + VNRX_UDP_HDR > frame->avail ||
+	     vnrx_be16(frame->hdr + d->outer.l4 + VNRX_UDP_LEN) != d->outer.end - d->outer.l4))
 		refuse(d, VNRX_PASS_CUT);
 	if (inner.l4 == 0u)
 		return VNRX_PASS_NOT;
@@ -307,8 +310,10 @@ static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunn
 */
 static void check_size(const struct vnrx_frame *frame, const struct vnrx_ip *first, struct vnrx_dissect *d)
 {
-	uint32_t pppoe_len = d->pppoe != 0u ? vnrx_be16(frame->hdr + first->l3 - 4u) : 0u;
+	uint32_t l3 = first->l3, pppoe_len = 0;
 
+	if (d->pppoe != 0u && l3 >= VNRX_PPPOE_HDR && l3 <= frame->avail)
+		pppoe_len = vnrx_be16(frame->hdr + l3 - 4u);
 	if (first->end > frame->len)
 		refuse(d, VNRX_PASS_CUT);
 	else if (first->end < frame->len && frame->len > VNRX_ETH_MIN)
@@ -381,4 +386,6 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 	d->reach = VNRX_REACH_ADDRS;
 	d->pppoe = pppoe;
 	dissect_rest(&frame, tunnels, d);
+	//@ assert vnrx_dissected(&frame, d) && vnrx_reached(&frame, d);
+	//@ assert frame.avail <= whole->avail && frame.len == whole->len;
 }

@@ -82,6 +82,10 @@ struct vnetrx_virtq {
       \valid(vq->driver + (0 .. 2 * vq->size + 5)) &&
       \valid_read(vq->device + (0 .. VNRX_USED_SIZE * vq->size + 5));
 
+    // What a look at the ring needs.
+    predicate vnrx_vq_look{L}(struct vnetrx_virtq *vq) =
+      \valid_read(vq) && 1 <= vq->size <= 32768 && vq->used_wrap <= 1 && vq->avail_wrap <= 1;
+
     // State: every place, slot and count kept here is in range, whatever the device wrote.
     predicate vnrx_vq_places{L}(struct vnetrx_virtq *vq) =
       vq->take < vq->size && vq->give < vq->size && vq->out <= vq->size;
@@ -152,7 +156,8 @@ unsigned vnrx_split_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *b
     assigns vq->driver[2 .. 3];
 */
 void     vnrx_split_publish(struct vnetrx_virtq *vq);
-/*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq) && vq->fresh <= 65535;
+/*@ requires \valid_read(vq) && 1 <= vq->size <= 32768 && vq->fresh <= 65535;
+    requires \valid_read(vq->device + (0 .. VNRX_USED_SIZE * vq->size + 5));
     assigns \nothing;
 */
 bool     vnrx_split_wants_kick(const struct vnetrx_virtq *vq);
@@ -196,7 +201,7 @@ void     vnrx_split_arm(struct vnetrx_virtq *vq, uint32_t ahead);
     assigns vq->driver[0 .. 2 * vq->size + 5];
 */
 void     vnrx_split_disarm(struct vnetrx_virtq *vq);
-/*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq) && point <= 65535;
+/*@ requires \valid_read(vq) && \valid_read(vq->device + (0 .. 3)) && point <= 65535;
     assigns \nothing;
     ensures \result < 65536;
 */
@@ -237,7 +242,7 @@ unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *
     assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1];
 */
 void     vnrx_packed_publish(struct vnetrx_virtq *vq);
-/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && vq->fresh <= 65535;
+/*@ requires vnrx_vq_look(vq) && \valid_read(vq->device + (0 .. 3)) && vq->fresh <= 65535;
     assigns \nothing;
 */
 bool     vnrx_packed_wants_kick(const struct vnetrx_virtq *vq);
@@ -281,11 +286,12 @@ void     vnrx_packed_arm(struct vnetrx_virtq *vq, uint32_t ahead);
     assigns vq->driver[0 .. 3];
 */
 void     vnrx_packed_disarm(struct vnetrx_virtq *vq);
-/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq);
+/*@ requires vnrx_vq_look(vq) && vq->used < vq->size;
+    requires \valid_read(vq->desc + (0 .. VNRX_DESC_SIZE * vq->size - 1));
     assigns \nothing;
 */
 bool     vnrx_packed_ready(const struct vnetrx_virtq *vq, uint32_t point); /* whether any was */
-/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq);
+/*@ requires vnrx_vq_look(vq) && vq->used < vq->size;
     assigns \nothing;
     ensures \result <= 65535;
 */

@@ -8,11 +8,13 @@
 #define PACKED   (RING >= 2)
 #define IN_ORDER (RING % 2 == 1)
 #define MAX      8u
+#define SEGS     4u
 
 static struct vnrx_vslot slots[SIZE];
 static uint16_t free_slots[SIZE];
 static uint32_t in_len[SIZE];
 static uint8_t desc[SIZE * VNRX_DESC_SIZE], driver[2 * SIZE + 6], device[VNRX_USED_SIZE * SIZE + 6];
+static uint8_t tables[SIZE * SEGS * VNRX_DESC_SIZE];
 
 static uint32_t upto(uint32_t last)
 {
@@ -32,6 +34,8 @@ static void any_state(struct vnetrx_virtq *vq)
 	vq->free = free_slots;
 	vq->in_len = IN_ORDER ? in_len : NULL;
 	vq->size = SIZE;
+	vq->segs_max = SEGS;
+	vq->tables = tables;
 	vq->flags = upto(UINT32_MAX);
 	vq->take = upto(SIZE - 1u);
 	vq->give = upto(SIZE - 1u);
@@ -53,11 +57,15 @@ int main(void)
 	struct vnetrx_done done[MAX];
 	struct vnetrx_buf bufs[MAX];
 	unsigned max = upto(MAX), n = upto(MAX < SIZE ? MAX : SIZE);
+	unsigned out = upto(SEGS / 2u), in = upto(SEGS / 2u);
+	struct vnetrx_virtq_seg segs[SEGS];
 	uint32_t lent = upto(SIZE - 1u);
 
 	any_state(&vq);
 	for (unsigned i = 0; i < MAX; i++)
 		bufs[i] = (struct vnetrx_buf){ NULL, upto(UINT32_MAX), upto(UINT32_MAX), upto(UINT32_MAX) };
+	for (unsigned i = 0; i < SEGS; i++)
+		segs[i] = (struct vnetrx_virtq_seg){ upto(UINT32_MAX), upto(UINT32_MAX), 0 };
 #if RING == 0
 	(void)vnrx_split_reap(&vq, done, max);
 #elif RING == 1
@@ -69,6 +77,8 @@ int main(void)
 #endif
 #if PACKED
 	(void)vnrx_packed_add_bufs(&vq, bufs, n);
+	if (out + in > 0u && out + in <= SIZE)
+		vnrx_packed_add(&vq, segs, out, in, upto(UINT32_MAX));
 	vnrx_packed_publish(&vq);
 	(void)vnrx_packed_wants_kick(&vq);
 	vnrx_packed_arm(&vq, upto(SIZE));
@@ -76,6 +86,8 @@ int main(void)
 	vnrx_packed_release(&vq, lent);
 #else
 	(void)vnrx_split_add_bufs(&vq, bufs, n);
+	if (out + in > 0u && out + in <= SIZE)
+		vnrx_split_add(&vq, segs, out, in, upto(UINT32_MAX));
 	vnrx_split_publish(&vq);
 	(void)vnrx_split_wants_kick(&vq);
 	vnrx_split_arm(&vq, upto(SIZE));
