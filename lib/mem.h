@@ -21,7 +21,6 @@ struct vnrx_mem {
     ensures mem->off == SIZE_MAX || mem->off >= \old(mem->off) + (integer)n * size;
     ensures \old(mem->off) == SIZE_MAX ==> mem->off == SIZE_MAX;
     ensures mem->base != \null && mem->off != SIZE_MAX ==> mem->off <= mem->size;
-    ensures \result != \null ==> mem->off != SIZE_MAX && mem->base != \null;
 */
 static inline void *vnrx_mem_take(struct vnrx_mem *mem, uint32_t n, uint32_t size)
 {

@@ -32,7 +32,7 @@ proof_tools()
 proof_modules()
 {
 	# shellcheck disable=SC2086 # a list of words
-	echo ${VNETRX_MODULES:-$(grep -v '^#' $proof_table | cut -d ' ' -f 1 | uniq)}
+	echo ${VNETRX_MODULES:-$(grep -v '^#' $proof_table | cut -d ' ' -f 1 | sort -u)}
 }
 
 # Lines "STAGE FUNCTION ARG...". Without VNETRX_MODULES also what belongs to no module.
