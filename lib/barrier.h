@@ -50,6 +50,7 @@
 #endif
 
 /* Stores before it are seen before stores after it: descriptors before the index or flag that offers them. */
+/*@ assigns \nothing; */
 static VNRX_INLINE void vnrx_barrier_write(bool bus)
 {
 	if (VNRX_UNLIKELY(bus))
@@ -59,6 +60,7 @@ static VNRX_INLINE void vnrx_barrier_write(bool bus)
 }
 
 /* Loads before it are done before loads after it: the index or flag before what it says is there. */
+/*@ assigns \nothing; */
 static VNRX_INLINE void vnrx_barrier_read(bool bus)
 {
 	if (VNRX_UNLIKELY(bus))
@@ -70,6 +72,7 @@ static VNRX_INLINE void vnrx_barrier_read(bool bus)
 /* Stores before it are seen before loads after it are done. Every processor reorders these two. Between saying
  * something and looking whether the other side wants to be woken: either it sees what was said, or we see that it
  * sleeps. */
+/*@ assigns \nothing; */
 static VNRX_INLINE void vnrx_barrier_full(bool bus)
 {
 	if (VNRX_UNLIKELY(bus))
@@ -83,26 +86,38 @@ static VNRX_INLINE void vnrx_barrier_full(bool bus)
 #ifdef VNRX_GNU
 #define VNRX_SHARED_LOAD(type, p)     __atomic_load_n((const type *)(p), __ATOMIC_RELAXED)
 #define VNRX_SHARED_STORE(type, p, v) __atomic_store_n((type *)(p), (v), __ATOMIC_RELAXED)
-#else
+#elif !defined(VNRX_SHARED_LOAD)
 #define VNRX_SHARED_LOAD(type, p)     (*(const volatile type *)(p))
 #define VNRX_SHARED_STORE(type, p, v) ((void)(*(volatile type *)(p) = (v)))
 #endif
 
+/*@ requires \valid_read(p + (0 .. 1));
+    assigns \nothing;
+*/
 static VNRX_INLINE uint16_t vnrx_shared_load16(const uint8_t *p)
 {
 	return VNRX_SHARED_LOAD(uint16_t, p);
 }
 
+/*@ requires \valid_read(p + (0 .. 3));
+    assigns \nothing;
+*/
 static VNRX_INLINE uint32_t vnrx_shared_load32(const uint8_t *p)
 {
 	return VNRX_SHARED_LOAD(uint32_t, p);
 }
 
+/*@ requires \valid(p + (0 .. 1));
+    assigns p[0 .. 1];
+*/
 static VNRX_INLINE void vnrx_shared_store16(uint8_t *p, uint16_t v)
 {
 	VNRX_SHARED_STORE(uint16_t, p, v);
 }
 
+/*@ requires \valid(p + (0 .. 3));
+    assigns p[0 .. 3];
+*/
 static VNRX_INLINE void vnrx_shared_store32(uint8_t *p, uint32_t v)
 {
 	VNRX_SHARED_STORE(uint32_t, p, v);
@@ -120,41 +135,47 @@ static VNRX_INLINE uint64_t vnrx_shared_load64(const uint8_t *p)
 
 /* ---- byte order; all of it folds away where the order is known ---- */
 
+/*@ assigns \nothing; */
 static VNRX_INLINE bool vnrx_host_big(void)
 {
-	const uint16_t one = 1;
-	uint8_t        first;
+	uint8_t bytes[2];
 
-	memcpy(&first, &one, 1);
-	return first == 0u;
+	vnrx_store16(bytes, 1);
+	return bytes[0] == 0u;
 }
 
+/*@ assigns \nothing; */
 static VNRX_INLINE uint16_t vnrx_swap16(uint16_t v)
 {
 	return (uint16_t)((uint32_t)v << 8 | (uint32_t)v >> 8);
 }
 
+/*@ assigns \nothing; */
 static VNRX_INLINE uint32_t vnrx_swap32(uint32_t v)
 {
 	return v << 24 | (v & 0xff00u) << 8 | (v >> 8 & 0xff00u) | v >> 24;
 }
 
+/*@ assigns \nothing; */
 static VNRX_INLINE uint64_t vnrx_swap64(uint64_t v)
 {
 	return (uint64_t)vnrx_swap32((uint32_t)v) << 32 | vnrx_swap32((uint32_t)(v >> 32));
 }
 
 /* Between the host's order and that of memory that is big endian, or little endian. */
+/*@ assigns \nothing; */
 static VNRX_INLINE uint16_t vnrx_order16(uint16_t v, bool big)
 {
 	return big != vnrx_host_big() ? vnrx_swap16(v) : v;
 }
 
+/*@ assigns \nothing; */
 static VNRX_INLINE uint32_t vnrx_order32(uint32_t v, bool big)
 {
 	return big != vnrx_host_big() ? vnrx_swap32(v) : v;
 }
 
+/*@ assigns \nothing; */
 static VNRX_INLINE uint64_t vnrx_order64(uint64_t v, bool big)
 {
 	return big != vnrx_host_big() ? vnrx_swap64(v) : v;

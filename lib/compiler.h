@@ -49,11 +49,170 @@ int   memcmp(const void *a, const void *b, size_t n);
 
 #define VNRX_CACHE_LINE 64u
 
+/* Words at any address, in the machine's order. */
+#ifdef VNRX_GNU
+static VNRX_INLINE uint16_t vnrx_load16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static VNRX_INLINE uint32_t vnrx_load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static VNRX_INLINE uint64_t vnrx_load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static VNRX_INLINE void vnrx_store16(uint8_t *p, uint16_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+static VNRX_INLINE void vnrx_store64x2(uint8_t *p, uint64_t a, uint64_t b)
+{
+	const uint64_t words[2] = { a, b };
+
+	memcpy(p, words, sizeof(words));
+}
+
+/* The last 0..7 bytes as one word, zeros behind them. */
+static VNRX_INLINE uint64_t vnrx_load_tail(const uint8_t *p, uint32_t len)
+{
+	uint64_t w = 0;
+
+	memcpy(&w, p, len);
+	return w;
+}
+#else
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define VNRX_LOW(n, i) ((n) - 1u - (i))
+#else
+#define VNRX_LOW(n, i) (i)
+#endif
+
+/*@ requires \valid_read(p + (0 .. 1));
+    assigns \nothing;
+*/
+static VNRX_INLINE uint16_t vnrx_load16(const uint8_t *p)
+{
+	return (uint16_t)(p[VNRX_LOW(2u, 0u)] + p[VNRX_LOW(2u, 1u)] * 256u);
+}
+
+/*@ requires \valid_read(p + (0 .. 3));
+    assigns \nothing;
+*/
+static VNRX_INLINE uint32_t vnrx_load32(const uint8_t *p)
+{
+	return p[VNRX_LOW(4u, 0u)] + p[VNRX_LOW(4u, 1u)] * 256u + p[VNRX_LOW(4u, 2u)] * 65536u +
+	       p[VNRX_LOW(4u, 3u)] * 16777216u;
+}
+
+/*@ requires \valid_read(p + (0 .. 7));
+    assigns \nothing;
+*/
+static VNRX_INLINE uint64_t vnrx_load64(const uint8_t *p)
+{
+	return (uint64_t)vnrx_load32(p + VNRX_LOW(2u, 0u) * 4u) +
+	       (uint64_t)vnrx_load32(p + VNRX_LOW(2u, 1u) * 4u) * 4294967296u;
+}
+
+/*@ requires \valid(p + (0 .. 1));
+    assigns p[0 .. 1];
+*/
+static VNRX_INLINE void vnrx_store16(uint8_t *p, uint16_t v)
+{
+	p[VNRX_LOW(2u, 0u)] = (uint8_t)(v % 256u);
+	p[VNRX_LOW(2u, 1u)] = (uint8_t)(v / 256u);
+}
+
+/*@ requires \valid(p + (0 .. 7));
+    assigns p[0 .. 7];
+*/
+static VNRX_INLINE void vnrx_store64(uint8_t *p, uint64_t v)
+{
+	/*@ loop invariant k <= 8;
+	    loop assigns k, v, p[0 .. 7];
+	    loop variant 8 - k;
+	*/
+	for (uint32_t k = 0; k < 8u; k++) {
+		p[VNRX_LOW(8u, k)] = (uint8_t)(v % 256u);
+		v /= 256u;
+	}
+}
+
+/*@ requires \valid(p + (0 .. 15));
+    assigns p[0 .. 15];
+*/
+static VNRX_INLINE void vnrx_store64x2(uint8_t *p, uint64_t a, uint64_t b)
+{
+	vnrx_store64(p, a);
+	vnrx_store64(p + 8, b);
+}
+
+/*@ requires \valid_read(p + (0 .. len - 1)) && len < 8;
+    assigns \nothing;
+*/
+static VNRX_INLINE uint64_t vnrx_load_tail(const uint8_t *p, uint32_t len)
+{
+	uint64_t w = 0;
+
+	/*@ loop invariant k <= 8;
+	    loop assigns k, w;
+	    loop variant 8 - k;
+	*/
+	for (uint32_t k = 0; k < 8u; k++) {
+		uint32_t at = 7u - VNRX_LOW(8u, k);
+
+		w = w * 256u + (at < len ? p[at] : 0u);
+	}
+	return w;
+}
+#endif
+
+/* at modulo size, a power of two. */
+/*@ requires size > 0;
+    assigns \nothing;
+    ensures \result == at % size;
+*/
+static VNRX_INLINE uint32_t vnrx_wrap(uint32_t at, uint32_t size)
+{
+#ifndef __FRAMAC__
+	return at & (size - 1u);
+#else
+	return at % size; /* the provers know nothing of & */
+#endif
+}
+
 /* Index (0..7) of the lowest byte of x whose top bit is set; x has no other bits than top bits, and is not 0. */
+/*@ assigns \nothing;
+    ensures \result <= 7;
+*/
 static VNRX_INLINE unsigned vnrx_low_byte(uint64_t x)
 {
 #if defined(VNRX_GNU) && (defined(__x86_64__) || defined(__aarch64__))
 	return (unsigned)__builtin_ctzll(x) / 8u;
+#elif defined(__FRAMAC__)
+	unsigned byte = 0;
+
+	/*@ loop invariant byte <= 7;
+	    loop assigns byte, x;
+	    loop variant 7 - byte;
+	*/
+	for (; byte < 7u && x % 256u == 0u; byte++)
+		x /= 256u;
+	return byte;
 #else
 	/* The lowest bit, moved down to 2^(8k), shifts the byte of value k to the top. */
 	return (unsigned)(((x & (0u - x)) / 128u * 0x0001020304050607u) / 0x0100000000000000u);
@@ -130,6 +289,49 @@ static VNRX_INLINE bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, co
 #define VNRX_FENCE_RELEASE()     ((void)0)
 #define VNRX_FENCE_FULL()        ((void)0)
 #define VNRX_SINGLE_THREAD 1
+#endif
+
+/* The accesses of barrier.h for Frama-C, which knows no word of another type than the one that was stored: byte by
+ * byte, and each read may give anything. */
+#ifdef __FRAMAC__
+#define VNRX_SHARED_LOAD(type, p)     vnrx_any_##type(p)
+#define VNRX_SHARED_STORE(type, p, v) vnrx_set_##type(p, v)
+
+/*@ requires \valid_read(p + (0 .. 1));
+    assigns \nothing;
+*/
+static inline uint16_t vnrx_any_uint16_t(const uint8_t *p)
+{
+	const volatile uint8_t *q = (const volatile uint8_t *)p;
+	uint8_t low = q[0], high = q[1];
+
+	return (uint16_t)(low + high * 256u);
+}
+
+/*@ requires \valid_read(p + (0 .. 3));
+    assigns \nothing;
+*/
+static inline uint32_t vnrx_any_uint32_t(const uint8_t *p)
+{
+	return vnrx_any_uint16_t(p) + vnrx_any_uint16_t(p + 2) * 65536u;
+}
+
+/*@ requires \valid(p + (0 .. 1));
+    assigns p[0 .. 1];
+*/
+static inline void vnrx_set_uint16_t(uint8_t *p, uint16_t v)
+{
+	vnrx_store16(p, v);
+}
+
+/*@ requires \valid(p + (0 .. 3));
+    assigns p[0 .. 3];
+*/
+static inline void vnrx_set_uint32_t(uint8_t *p, uint32_t v)
+{
+	vnrx_store16(p, (uint16_t)(v % 65536u));
+	vnrx_store16(p + 2, (uint16_t)(v / 65536u));
+}
 #endif
 
 #endif

@@ -16,6 +16,12 @@ struct vnrx_mem {
 
 /* The next n elements of `size` bytes, aligned to a cache line; NULL when measuring or when they do not fit. The
  * products fit 64 bits because both factors are 32 bits wide. */
+/*@ requires \valid(mem);
+    assigns mem->off;
+    ensures mem->off == SIZE_MAX || mem->off >= \old(mem->off) + (integer)n * size;
+    ensures \old(mem->off) == SIZE_MAX ==> mem->off == SIZE_MAX;
+    ensures mem->base != \null && mem->off != SIZE_MAX ==> mem->off <= mem->size;
+*/
 static inline void *vnrx_mem_take(struct vnrx_mem *mem, uint32_t n, uint32_t size)
 {
 	uint64_t bytes = (uint64_t)n * size + (VNRX_CACHE_LINE - 1u);
@@ -32,6 +38,9 @@ static inline void *vnrx_mem_take(struct vnrx_mem *mem, uint32_t n, uint32_t siz
 }
 
 /* Bytes taken so far; 0 when they could not be counted or did not fit. */
+/*@ requires \valid_read(mem);
+    assigns \nothing;
+*/
 static inline size_t vnrx_mem_total(const struct vnrx_mem *mem)
 {
 	return mem->off != SIZE_MAX ? mem->off : 0u;
@@ -55,22 +64,37 @@ static inline uint32_t vnrx_align_up(uint32_t v, uint32_t align)
 }
 
 /* The smallest power of two that is at least v; v is at most 2^31. */
+/*@ requires v <= 2147483648;
+    assigns \nothing;
+    ensures \result >= v;
+*/
 static inline uint32_t vnrx_pow2_up(uint32_t v)
 {
 	uint32_t p = 1;
 
+	/*@ loop invariant p == 1 || 1 <= p <= 2 * (v - 1);
+	    loop assigns p;
+	    loop variant v - p;
+	*/
 	while (p < v)
 		p *= 2u;
 	return p;
 }
 
 /* n / d without a divide instruction, which small targets take from a library; d is not 0. For set-up code only. */
+/*@ requires d != 0;
+    assigns \nothing;
+*/
 static inline uint32_t vnrx_div(uint32_t n, uint32_t d)
 {
 	uint64_t rest = 0;
 	uint32_t q = 0;
 	unsigned bit;
 
+	/*@ loop invariant bit <= 32 && rest < d;
+	    loop assigns bit, rest, n, q;
+	    loop variant 32 - bit;
+	*/
 	for (bit = 0; bit < 32u; bit++) {
 		rest = rest * 2u + n / 0x80000000u;
 		n *= 2u;

@@ -5,27 +5,42 @@
 
 #include "compiler.h"
 
+/*@ requires \valid_read(p + (0 .. 1));
+    assigns \nothing;
+*/
 static VNRX_INLINE uint16_t vnrx_be16(const uint8_t *p)
 {
 	return (uint16_t)((uint32_t)p[0] << 8 | (uint32_t)p[1]);
 }
 
+/*@ requires \valid_read(p + (0 .. 3));
+    assigns \nothing;
+*/
 static VNRX_INLINE uint32_t vnrx_be32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
 }
 
+/*@ requires \valid_read(p + (0 .. 1));
+    assigns \nothing;
+*/
 static VNRX_INLINE uint16_t vnrx_le16(const uint8_t *p)
 {
 	return (uint16_t)((uint32_t)p[1] << 8 | (uint32_t)p[0]);
 }
 
+/*@ requires \valid(p + (0 .. 1));
+    assigns p[0 .. 1];
+*/
 static VNRX_INLINE void vnrx_put_be16(uint8_t *p, uint32_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
 	p[1] = (uint8_t)v;
 }
 
+/*@ requires \valid(p + (0 .. 3));
+    assigns p[0 .. 3];
+*/
 static VNRX_INLINE void vnrx_put_be32(uint8_t *p, uint32_t v)
 {
 	p[0] = (uint8_t)(v >> 24);
@@ -35,39 +50,13 @@ static VNRX_INLINE void vnrx_put_be32(uint8_t *p, uint32_t v)
 }
 
 /* A number as the 16-bit word that it is in network order. */
+/*@ assigns \nothing; */
 static VNRX_INLINE uint16_t vnrx_wire16(uint32_t v)
 {
 	uint8_t bytes[2];
-	uint16_t word;
 
 	vnrx_put_be16(bytes, v);
-	memcpy(&word, bytes, sizeof(word));
-	return word;
-}
-
-/* Native-order words at any address. */
-static VNRX_INLINE uint16_t vnrx_load16(const void *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static VNRX_INLINE uint32_t vnrx_load32(const void *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static VNRX_INLINE uint64_t vnrx_load64(const void *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
+	return vnrx_load16(bytes);
 }
 
 /* Ethernet, IEEE 802.3 and 802.1Q */

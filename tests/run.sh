@@ -18,6 +18,8 @@ ports         unit tests on armhf, aarch64 and s390x (big-endian) in emulation; 
 live          front ends over vhost-user against a back end of others, dpdk-testpmd: every kind of ring and buffer,
               floods, restarts, bursts after sleep, rates; 10 million packets checked byte by byte (10 minutes)
 unikernel     the bare-metal program of examples/unikernel boots on three machines in QEMU, answers, receives
+proof         machine-checked proofs that what reads the wire and the device has no runtime error (10 minutes);
+              planted bugs, which must be found: see docs/proof.md
 fuzz MINUTES  each fuzzer for so long
 hygiene       the hygiene checks alone
 
@@ -25,7 +27,9 @@ hygiene       the hygiene checks alone
 VNETRX_COUNT  how many random streams `laws` tries, thousands of packets of hostile devices, and ten thousands of
               packets of all protocols against the model (1000: more than ten million of these) and of operations of
               virtqueues; for `live`, thousands of packets of each of its 32 ways (340) and 300 times as many bursts
-VNETRX_STAGES of `live`, VNETRX_PORTS of `ports`, VNETRX_MACHINES of `unikernel`: only these, by name
+VNETRX_STAGES of `live`, VNETRX_PORTS of `ports`, VNETRX_MACHINES of `unikernel`, VNETRX_MODULES of `proof`: only
+              these, by name
+VNETRX_EVA_MAX the longest frame that `proof` tries one by one (256)
 
 Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
 END
@@ -41,7 +45,7 @@ for arg in "$@"; do
 	case $suite,$arg in
 	*,-h | *,--help) usage; exit 0 ;;
 	*,--no-install) forbid_install ;;
-	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,fuzz | ,hygiene) suite=$arg ;;
+	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,proof | ,fuzz | ,hygiene) suite=$arg ;;
 	fuzz,[1-9] | fuzz,[1-9][0-9] | fuzz,[1-9][0-9][0-9] | fuzz,[1-9][0-9][0-9][0-9]) minutes=$arg ;;
 	*) echo "unknown argument: $arg" >&2; usage >&2; exit 2 ;;
 	esac
@@ -295,6 +299,13 @@ run_live()
 	with $base || return
 	. tests/live.sh
 	live
+}
+
+run_proof()
+{
+	with $base frama-c-base why3 z3 cvc4 patch spin || return
+	. tests/proof.sh
+	proof
 }
 
 clear_stages "${suite:-all}"

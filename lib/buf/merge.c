@@ -13,6 +13,9 @@
 #define AHEAD      8u  /* completions */
 #define HEAD_FAST  32u /* bytes: one copy of fixed length serves all device headers up to this */
 
+/*@ requires \valid_read(slot) && \valid_read(done) && slot->len <= 0x7fffffff;
+    assigns \nothing;
+    ensures \result != 0 <==> done->off + done->len <= slot->len; */
 static VNRX_INLINE bool piece_in_buf(const struct vnrx_slot *slot, const struct vnetrx_done *done)
 {
 	return done->len <= slot->len && done->off + done->len <= slot->len;
@@ -49,12 +52,17 @@ static VNRX_INLINE int meta_read(struct vnetrx_merge *m, const uint8_t *buf, uin
 	return err;
 }
 
+/*@ requires start <= 65535 && offset <= 65535;
+    assigns \nothing;
+    ensures \result != 0 ==> start + offset + 2 <= len; */
 static bool csum_fits(uint32_t start, uint32_t offset, uint32_t len)
 {
 	return start >= VNRX_ETH_HDR + VNRX_IPV4_HDR && start + offset + 2u <= len;
 }
 
 /* `more` further buffers belong to a packet that is dropped; 0 with `open`: as many as VNETRX_DONE_MORE says. */
+/*@ requires \valid(m);
+    assigns m->state, m->left; */
 static void drain_start(struct vnetrx_merge *m, uint32_t more, bool open)
 {
 	m->state = more != 0u || open ? VNRX_MERGE_DRAIN : VNRX_MERGE_IDLE;
@@ -101,6 +109,10 @@ static VNRX_COLD struct vnetrx_pkt *first_bad(struct vnetrx_merge *m, struct vnr
 }
 
 /* What is wrong with a packet whose length and meta are known; NULL = nothing. */
+/*@ requires \valid(m) && \valid_read(meta) && \separated(m, meta);
+    assigns \nothing;
+    ensures \result == \null || \valid(\result);
+    ensures \result == \null ==> meta->skip + VNRX_ETH_HDR <= len && len - meta->skip <= m->frame_len_max; */
 static VNRX_INLINE uint64_t *frame_wrong(struct vnetrx_merge *m, const struct vnetrx_meta *meta, uint32_t len)
 {
 	if (VNRX_UNLIKELY(meta->skip + VNRX_ETH_HDR > len))
@@ -110,6 +122,8 @@ static VNRX_INLINE uint64_t *frame_wrong(struct vnetrx_merge *m, const struct vn
 	return NULL;
 }
 
+/*@ requires \valid_read(meta);
+    assigns \nothing; */
 static bool partial_wrong(const struct vnetrx_meta *meta, uint32_t frame_len)
 {
 	return (meta->flags & VNETRX_PKT_PARTIAL) != 0u && !csum_fits(meta->csum_start, meta->csum_offset, frame_len);
@@ -247,6 +261,9 @@ static void assembly_free(struct vnetrx_merge *m, uint64_t *why)
 }
 
 /* Counts one buffer of the packet; true = it was the last. */
+/*@ requires \valid(m) && \valid_read(done) && \separated(m, done);
+    assigns m->left;
+    ensures m->left == (\old(m->left) != 0 ? \old(m->left) - 1 : 0) && (\result != 0 ==> m->left == 0); */
 static VNRX_INLINE bool count_down(struct vnetrx_merge *m, const struct vnetrx_done *done)
 {
 	if (m->left == 0u)
@@ -274,6 +291,13 @@ static VNRX_COLD struct vnetrx_pkt *drop_further(struct vnetrx_merge *m, struct 
 }
 
 /* What is wrong with a further buffer; NULL = nothing. */
+/*@ requires \valid(m) && \valid_read(m->head) && \valid_read(slot) && \valid_read(done);
+    requires slot->len <= 0x7fffffff && m->head->len <= 0x7fffffff;
+    assigns \nothing;
+    ensures \result == \null || \valid(\result);
+    ensures \result == \null ==>
+            0 < done->len && done->off + done->len <= slot->len && m->head->nbufs < m->nbufs_max &&
+            m->head->len + done->len <= m->frame_len_max; */
 static uint64_t *further_wrong(struct vnetrx_merge *m, const struct vnrx_slot *slot, const struct vnetrx_done *done)
 {
 	if (done->len == 0u)

@@ -8,11 +8,19 @@
 
 #include "../mem.h"
 
+/*@ requires \valid_read(run);
+    assigns \nothing;
+    ensures \result != 0 <==> run->posted == 0 && run->held == 0;
+*/
 static bool run_empty(const struct vnrx_run *run)
 {
 	return run->posted == 0u && run->held == 0u;
 }
 
+/*@ requires \valid(cut) && \valid_read(run) && \separated(cut, run);
+    assigns *cut;
+    ensures cut->next == run->base && cut->dma == run->dma && cut->left == run->size && cut->run == i;
+*/
 static void cut_start(struct vnrx_cut *cut, const struct vnrx_run *run, uint16_t i, uint32_t need)
 {
 	VNRX_TRACK_UNDEFINED(run->base, run->size);
@@ -92,6 +100,12 @@ static unsigned lend_again(struct vnetrx_pool *p, struct vnetrx_buf *bufs, unsig
 }
 
 /* The buffer of len bytes at `at`, behind its headroom, is lent; it costs `take`. */
+/*@ requires \valid(slot) && \valid_read(at) && \valid(buf) && \separated(slot, at, buf);
+    requires \valid(at->next + (0 .. len - 1)); // a buffer does not leave its run
+    assigns slot->addr, slot->dma, slot->len, slot->truesize, slot->run, slot->state, *buf;
+    ensures slot->run == at->run && slot->state == VNRX_SLOT_LENT && slot->truesize == take;
+    ensures slot->addr == at->next && slot->len == len && buf->id == id;
+*/
 static VNRX_INLINE void carve_one(struct vnrx_slot *slot, const struct vnrx_cut *at, struct vnetrx_buf *buf,
                                   uint32_t id, uint32_t len, uint32_t take)
 {
@@ -109,6 +123,19 @@ static VNRX_INLINE void carve_one(struct vnrx_slot *slot, const struct vnrx_cut 
 
 /* Cuts up to n (> 0) buffers of len bytes from the run at hand, which has room for at least one. What is left when no
  * other of the same length fits goes to the last: to the device with it, or only on its bill. */
+/*@ requires vnrx_pool_slots(p) && vnrx_pool_free(p) && vnrx_pool_runs(p);
+    requires 0 < n <= p->ids_free && \valid(bufs + (0 .. n - 1)) && 0 < len;
+    requires p->cut.run < p->pages.runs_num && p->headroom + len <= p->cut.left <= 0x7fffffff;
+    requires \valid(p->cut.next + (0 .. p->cut.left - 1)) && p->cut.dma <= 0x7fffffffffffffff;
+    requires p->carved <= 0x7fffffffffffffff && p->carved_bytes <= 0x7fffffffffffffff && p->hole <= 0x7fffffff;
+    requires \separated(bufs + (0 .. n - 1), p, p->slots + (0 .. p->slots_num - 1), p->ids + (0 .. p->slots_num - 1));
+    requires \separated(bufs + (0 .. n - 1), p->pages.runs + (0 .. p->pages.runs_num - 1));
+    assigns bufs[0 .. n - 1], p->slots[0 .. p->slots_num - 1], p->cut, p->hole, p->ids_free, p->carved,
+            p->carved_bytes, p->pages.runs[0 .. p->pages.runs_num - 1].posted;
+    ensures 0 < \result <= n && p->ids_free == \old(p->ids_free) - \result;
+    ensures p->cut.next == \old(p->cut.next) + (\old(p->cut.left) - p->cut.left);
+    ensures p->cut.left <= \old(p->cut.left) - \result * (p->headroom + len);
+*/
 static unsigned carve(struct vnetrx_pool *p, uint32_t len, struct vnetrx_buf *bufs, unsigned n)
 {
 	struct vnrx_slot *slots = p->slots;
@@ -117,6 +144,15 @@ static unsigned carve(struct vnetrx_pool *p, uint32_t len, struct vnetrx_buf *bu
 	uint32_t          whole = p->headroom + len;
 	unsigned          i = 0;
 
+	/*@ loop invariant i <= n && ids == p->ids + p->ids_free - i;
+	    loop invariant at.left == p->cut.left - i * whole && (i > 0 ==> at.left >= whole) && at.left <= p->cut.left;
+	    loop invariant at.next == p->cut.next + p->headroom + i * whole && at.run == p->cut.run;
+	    loop invariant at.dma == p->cut.dma + p->headroom + i * whole;
+	    loop invariant \forall integer k; 0 <= k < p->slots_num ==> slots[k].run < p->pages.runs_num;
+	    loop invariant i > 0 ==> bufs[0].id < p->slots_num && slots[bufs[0].id].truesize <= 0x7fffffff;
+	    loop assigns i, ids, at, bufs[0 .. n - 1], slots[0 .. p->slots_num - 1];
+	    loop variant n - i;
+	*/
 	for (; i < n && at.left / 2u >= whole; i++) {
 		uint32_t id = *--ids;
 

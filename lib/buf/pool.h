@@ -85,6 +85,23 @@ struct vnetrx_pool {
 	int                 is_short;  /* VNRX_SHORT_*                                        */
 };
 
+/*@ predicate vnrx_pool_slots{L}(struct vnetrx_pool *p) =
+      \valid(p) && p->slots_num < VNRX_SLOT_NONE && \valid(p->slots + (0 .. p->slots_num - 1)) &&
+      \valid(p->ids + (0 .. p->slots_num - 1)) && \separated(p, p->slots + (0 .. p->slots_num - 1)) &&
+      \separated(p, p->ids + (0 .. p->slots_num - 1)) &&
+      \separated(p->slots + (0 .. p->slots_num - 1), p->ids + (0 .. p->slots_num - 1));
+
+    predicate vnrx_pool_free{L}(struct vnetrx_pool *p) =
+      p->ids_free <= p->slots_num && \forall integer i; 0 <= i < p->ids_free ==> p->ids[i] < p->slots_num;
+
+    predicate vnrx_pool_runs{L}(struct vnetrx_pool *p) =
+      p->pages.runs_num <= VNRX_RUN_NONE && \valid(p->pages.runs + (0 .. p->pages.runs_num - 1)) &&
+      \separated(p->pages.runs + (0 .. p->pages.runs_num - 1), p) &&
+      \separated(p->pages.runs + (0 .. p->pages.runs_num - 1), p->slots + (0 .. p->slots_num - 1)) &&
+      \separated(p->pages.runs + (0 .. p->pages.runs_num - 1), p->ids + (0 .. p->slots_num - 1)) &&
+      \forall integer i; 0 <= i < p->slots_num ==> p->slots[i].run < p->pages.runs_num;
+*/
+
 /* Says whether the queue waits for something to come back: the next packet that is freed then wakes the host, once.
  * When vnetrx_pool_get() lacks a run it says so itself, and then only a free that empties a run wakes. After setting
  * it, look at the return list once more: vnetrx_pool_collect(). */
@@ -108,6 +125,11 @@ bool vnrx_pool_valid(const struct vnetrx_pool *pool);
 /* ---- inline bodies ---- */
 
 /* The slot of an id that came from the device; NULL = that id is not out. */
+/*@ requires vnrx_pool_slots(pool);
+    assigns \nothing;
+    ensures \result == \null || (id < pool->slots_num && \result == pool->slots + id &&
+                                \result->state == VNRX_SLOT_LENT);
+*/
 static VNRX_INLINE struct vnrx_slot *vnrx_slot_lent(struct vnetrx_pool *pool, uint32_t id)
 {
 	struct vnrx_slot *slot;
@@ -119,6 +141,12 @@ static VNRX_INLINE struct vnrx_slot *vnrx_slot_lent(struct vnetrx_pool *pool, ui
 }
 
 /* The buffer stops being one; its bytes belong to whoever holds the run. */
+/*@ requires vnrx_pool_slots(pool) && vnrx_pool_free(pool) && vnrx_pool_runs(pool);
+    requires id < pool->slots_num && slot == pool->slots + id && pool->ids_free < pool->slots_num;
+    requires pool->pages.runs[slot->run].posted > 0;
+    assigns slot->state, pool->ids[pool->ids_free], pool->ids_free, pool->pages.runs[slot->run].posted;
+    ensures vnrx_pool_free(pool) && pool->ids_free == \old(pool->ids_free) + 1 && slot->state == VNRX_SLOT_FREE;
+*/
 static VNRX_INLINE void vnrx_slot_claim(struct vnetrx_pool *pool, struct vnrx_slot *slot, uint32_t id)
 {
 	slot->state = VNRX_SLOT_FREE;
@@ -127,6 +155,14 @@ static VNRX_INLINE void vnrx_slot_claim(struct vnetrx_pool *pool, struct vnrx_sl
 }
 
 /* The buffer comes back unused: it is lent again before new ones are carved. */
+/*@ requires vnrx_pool_slots(pool) && id < pool->slots_num && slot == pool->slots + id;
+    requires pool->recycled < pool->slots_num && pool->put_back < UINT64_MAX;
+    requires pool->recycled != 0 ==> pool->recycled_last < pool->slots_num;
+    assigns slot->state, pool->slots[0 .. pool->slots_num - 1].next, pool->recycled, pool->recycled_first,
+            pool->recycled_last, pool->put_back;
+    ensures pool->recycled == \old(pool->recycled) + 1 && pool->recycled_last == id;
+    ensures slot->state == VNRX_SLOT_RECYCLED;
+*/
 static VNRX_INLINE void vnrx_slot_put(struct vnetrx_pool *pool, struct vnrx_slot *slot, uint32_t id)
 {
 	slot->state = VNRX_SLOT_RECYCLED;

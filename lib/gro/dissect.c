@@ -7,9 +7,11 @@
 
 #include "csum.h"
 
-#define AVAIL_MAX 65535u
-
 /* The first reason counts. */
+/*@ requires \valid(d) && 0 <= why < VNRX_PASS_NOT && d->pass <= VNRX_PASS_NOT;
+    assigns d->pass;
+    ensures d->pass < VNRX_PASS_NOT;
+*/
 static void refuse(struct vnrx_dissect *d, enum vnrx_pass why)
 {
 	if (d->pass == VNRX_PASS_NOT)
@@ -17,6 +19,12 @@ static void refuse(struct vnrx_dissect *d, enum vnrx_pass why)
 }
 
 /* PPPoE session header (RFC 2516) at off, PPP protocol behind it; returns the version of the network header. */
+/*@ requires vnrx_frame_ok(frame) && off <= 100100 && \valid(l3);
+    requires \separated(l3, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3;
+    ensures vnrx_version_ok(\result);
+    ensures \result == 4 || \result == 6 ==> *l3 == off + VNRX_PPPOE_HDR && *l3 <= frame->avail;
+*/
 static uint32_t dissect_pppoe(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
 	uint32_t ppp;
@@ -35,9 +43,13 @@ uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint
 	uint32_t off = type_off + 2u;
 	uint32_t type;
 
-	if (off > frame->avail)
+	if (type_off + 2u > frame->avail)
 		return VNRX_VERSION_CUT;
 	type = vnrx_be16(frame->hdr + type_off);
+	/*@ loop invariant tags <= 2 && off == type_off + 2 + tags * VNRX_VLAN_HDR && off <= frame->avail;
+	    loop assigns tags, type, off;
+	    loop variant 2 - tags;
+	*/
 	for (unsigned tags = 0; type == VNRX_TYPE_8021Q || type == VNRX_TYPE_8021AD; tags++) {
 		if (tags == 2u)
 			return VNRX_VERSION_NONE;
@@ -54,6 +66,15 @@ uint32_t vnrx_dissect_l2(const struct vnrx_frame *frame, uint32_t type_off, uint
 	return type == VNRX_TYPE_IPV4 ? 4u : type == VNRX_TYPE_IPV6 ? 6u : VNRX_VERSION_NONE;
 }
 
+/*@ requires vnrx_frame_ok(frame) && \valid(ip) && l3 <= 100000;
+    requires ip->version == 0 && ip->l4 == 0;
+    requires \separated(ip, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *ip;
+    ensures ip->version == 0 || (ip->version == 4 && ip->l3 == l3 && vnrx_ip_in(ip, frame->avail));
+    ensures ip->version == 0 ==> ip->l4 == 0 && \result == VNRX_PASS_CUT;
+    ensures 0 <= \result <= VNRX_PASS_NOT;
+    ensures \result == VNRX_PASS_NOT ==> ip->version != 0 && ip->l4 != 0;
+*/
 static enum vnrx_pass dissect_ipv4(const struct vnrx_frame *frame, uint32_t l3, struct vnrx_ip *ip)
 {
 	const uint8_t *hdr = frame->hdr;
@@ -77,23 +98,37 @@ static enum vnrx_pass dissect_ipv4(const struct vnrx_frame *frame, uint32_t l3, 
 	return vnrx_sum_ipv4(hdr + l3) == 0xffffu ? VNRX_PASS_NOT : VNRX_PASS_IP_CSUM;
 }
 
+/*@ assigns \nothing; */
 static bool is_extension(uint32_t next)
 {
 	return next == VNRX_PROTO_HOPOPTS || next == VNRX_PROTO_ROUTING || next == VNRX_PROTO_DSTOPTS;
 }
 
+/*@ requires vnrx_frame_ok(frame) && \valid(ip) && l3 <= 100000;
+    requires ip->version == 0 && ip->l4 == 0;
+    requires \separated(ip, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *ip;
+    ensures ip->version == 0 || (ip->version == 6 && ip->l3 == l3 && vnrx_ip_in(ip, frame->avail));
+    ensures ip->version == 0 ==> ip->l4 == 0 && \result == VNRX_PASS_CUT;
+    ensures 0 <= \result <= VNRX_PASS_NOT;
+    ensures \result == VNRX_PASS_NOT ==> ip->version != 0 && ip->l4 != 0;
+*/
 static enum vnrx_pass dissect_ipv6(const struct vnrx_frame *frame, uint32_t l3, struct vnrx_ip *ip)
 {
 	const uint8_t *hdr = frame->hdr;
 	uint32_t off = l3 + VNRX_IPV6_HDR;
 	uint32_t next;
 
-	if (off > frame->avail || hdr[l3] / 16u != 6u)
+	if (l3 + VNRX_IPV6_HDR > frame->avail || hdr[l3] / 16u != 6u)
 		return VNRX_PASS_CUT;
 	ip->version = 6u;
 	ip->l3 = l3;
 	ip->end = off + vnrx_be16(hdr + l3 + VNRX_IPV6_LEN);
 	next = hdr[l3 + VNRX_IPV6_NEXT];
+	/*@ loop invariant n <= VNRX_EXT_MAX && l3 + VNRX_IPV6_HDR <= off <= frame->avail && off <= ip->end;
+	    loop assigns n, next, off;
+	    loop variant VNRX_EXT_MAX - n;
+	*/
 	for (unsigned n = 0; is_extension(next); n++) {
 		uint32_t len;
 
@@ -121,6 +156,17 @@ enum vnrx_pass vnrx_dissect_ip(const struct vnrx_frame *frame, uint32_t l3, uint
 }
 
 /* TCP or UDP behind d->ip: the ports, and where the payload begins. */
+/*@ requires vnrx_frame_ok(frame) && \valid(d) && d->pass <= VNRX_PASS_NOT;
+    requires vnrx_ip_in(&d->ip, frame->avail) && d->ip.l4 != 0;
+    requires \separated(d, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns d->reach, d->pass, d->proto, d->l4, d->payload;
+    ensures d->pass <= VNRX_PASS_NOT && (d->pass == VNRX_PASS_NOT ==> \old(d->pass) == VNRX_PASS_NOT);
+    ensures d->reach == \old(d->reach) || d->reach == VNRX_REACH_PORTS;
+    ensures d->reach == VNRX_REACH_PORTS && \old(d->reach) != VNRX_REACH_PORTS ==> d->l4 + 4 <= frame->avail;
+    ensures d->pass == VNRX_PASS_NOT ==>
+            d->l4 == d->ip.l4 && d->l4 < d->payload <= d->ip.end && d->payload <= frame->avail &&
+            (d->proto == VNRX_PROTO_TCP || d->proto == VNRX_PROTO_UDP) && d->reach == VNRX_REACH_PORTS;
+*/
 static void dissect_l4(const struct vnrx_frame *frame, struct vnrx_dissect *d)
 {
 	uint32_t l4 = d->ip.l4;
@@ -153,6 +199,28 @@ static void dissect_l4(const struct vnrx_frame *frame, struct vnrx_dissect *d)
 }
 
 /* What is in the tunnel, as if it were the packet. Returns VNRX_PASS_NOT, or why nothing can be read there. */
+/*@ requires vnrx_frame_ok(frame) && \valid_read(tunnels) && \valid(d) && d->pass <= VNRX_PASS_NOT;
+    requires (version == 4 || version == 6) && l3 <= frame->avail + 252;
+    requires vnrx_ip_in(&d->ip, frame->avail) && d->ip.l4 != 0 && d->ip.l4 <= l3 && VNRX_ETH_HDR <= d->ip.l3;
+    requires d->ip.proto == VNRX_PROTO_UDP ==> d->ip.l4 + 2 * VNRX_UDP_HDR <= l3;
+    requires d->outer.version == 0 && d->reach == VNRX_REACH_ADDRS;
+    requires \separated(d, frame, tunnels, frame->hdr + (0 .. frame->avail - 1));
+    assigns d->reach, d->pass, d->proto, d->l4, d->payload, d->udp_tunnel, d->outer, d->ip;
+    ensures \result == VNRX_PASS_NOT || \result == VNRX_PASS_CUT || \result == VNRX_PASS_TUNNEL;
+    ensures d->pass <= VNRX_PASS_NOT;
+    ensures vnrx_ip_in(&d->ip, frame->avail);
+    ensures \result != VNRX_PASS_NOT ==>
+            d->ip.l3 == \old(d->ip.l3) && d->ip.l4 == \old(d->ip.l4) && d->outer.version == 0 &&
+            d->reach == VNRX_REACH_ADDRS && d->pass == \old(d->pass);
+    ensures \result == VNRX_PASS_NOT ==>
+            d->ip.l3 == l3 && vnrx_ip_in(&d->outer, frame->avail) && d->outer.version != 0 &&
+            d->outer.l3 == \old(d->ip.l3) && d->outer.l4 == \old(d->ip.l4) &&
+            (d->reach == VNRX_REACH_ADDRS || (d->reach == VNRX_REACH_PORTS && d->l4 + 4 <= frame->avail));
+    ensures \result == VNRX_PASS_NOT && d->pass == VNRX_PASS_NOT ==>
+            d->ip.end == d->outer.end && d->l4 == d->ip.l4 && d->ip.l4 != 0 &&
+            d->l4 < d->payload <= d->ip.end && d->payload <= frame->avail &&
+            (d->proto == VNRX_PROTO_TCP || d->proto == VNRX_PROTO_UDP) && d->reach == VNRX_REACH_PORTS;
+*/
 static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, uint32_t l3,
                                     uint32_t version, struct vnrx_dissect *d)
 {
@@ -168,9 +236,12 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
 	d->udp_tunnel = d->ip.proto == VNRX_PROTO_UDP;
 	d->outer = d->ip;
 	d->ip = inner;
+	//@ assert vnrx_ip_in(&d->ip, frame->avail) && vnrx_ip_in(&d->outer, frame->avail);
 	if (inner.end != d->outer.end) /* inside, nothing pads: what follows is not the packet's */
 		refuse(d, inner.end > d->outer.end ? VNRX_PASS_CUT : VNRX_PASS_TRAILER);
-	if (d->udp_tunnel != 0u && vnrx_be16(frame->hdr + d->outer.l4 + VNRX_UDP_LEN) != d->outer.end - d->outer.l4)
+	if (d->udp_tunnel != 0u &&
+	    (d->outer.l4 + VNRX_UDP_HDR > frame->avail ||
+	     vnrx_be16(frame->hdr + d->outer.l4 + VNRX_UDP_LEN) != d->outer.end - d->outer.l4))
 		refuse(d, VNRX_PASS_CUT);
 	if (inner.l4 == 0u)
 		return VNRX_PASS_NOT;
@@ -183,6 +254,22 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
 /* What follows the first network header. A tunnel whose inside is known to be no IP is a packet of the outer flow; of
  * one whose inside is not at hand only the addresses are known, so that nothing in tunnels between them is overtaken.
  */
+/*@ requires vnrx_frame_ok(whole) && \valid_read(tunnels) && \valid(d) && d->pass <= VNRX_PASS_NOT;
+    requires vnrx_ip_in(&d->ip, whole->avail) && d->ip.l4 != 0 && VNRX_ETH_HDR <= d->ip.l3;
+    requires d->outer.version == 0 && d->reach == VNRX_REACH_ADDRS;
+    requires \separated(d, whole, tunnels, whole->hdr + (0 .. whole->avail - 1));
+    assigns d->reach, d->pass, d->proto, d->l4, d->payload, d->udp_tunnel, d->outer, d->ip;
+    ensures d->pass <= VNRX_PASS_NOT;
+    ensures vnrx_ip_in(&d->ip, whole->avail);
+    ensures VNRX_ETH_HDR <= d->ip.l3;
+    ensures d->outer.version != 0 ==>
+            VNRX_ETH_HDR <= d->outer.l3 < d->outer.l4 <= d->ip.l3 && vnrx_ip_in(&d->outer, whole->avail);
+    ensures d->reach == VNRX_REACH_ADDRS || (d->reach == VNRX_REACH_PORTS && d->l4 + 4 <= whole->avail);
+    ensures d->pass == VNRX_PASS_NOT ==>
+            d->l4 == d->ip.l4 && d->ip.l4 != 0 && d->l4 < d->payload <= d->ip.end && d->payload <= whole->avail &&
+            (d->proto == VNRX_PROTO_TCP || d->proto == VNRX_PROTO_UDP) && d->reach == VNRX_REACH_PORTS &&
+            (d->outer.version != 0 ==> d->ip.end == d->outer.end);
+*/
 static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
 {
 	struct vnrx_frame frame = *whole;
@@ -191,6 +278,8 @@ static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunn
 
 	if (frame.avail > d->ip.end)
 		frame.avail = d->ip.end;
+	//@ assert vnrx_frame_ok(&frame) && frame.avail <= whole->avail;
+	//@ assert vnrx_ip_in(&d->ip, frame.avail);
 	if (VNRX_TCP_ALONE || !vnrx_dissect_tunnel(&frame, tunnels, &d->ip, &l3, &version)) {
 		dissect_l4(whole, d);
 		return;
@@ -199,8 +288,10 @@ static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunn
 		why = version == VNRX_VERSION_NONE ? VNRX_PASS_TUNNEL : VNRX_PASS_CUT;
 	else
 		why = dissect_inner(&frame, tunnels, l3, version, d);
+	//@ assert vnrx_frame_ok(whole) && vnrx_ip_in(&d->ip, whole->avail);
 	if (why == VNRX_PASS_NOT)
 		return;
+	//@ assert d->ip.l4 != 0 && d->pass <= VNRX_PASS_NOT && d->outer.version == 0;
 	refuse(d, why);
 	if (why == VNRX_PASS_TUNNEL)
 		dissect_l4(whole, d);
@@ -208,10 +299,21 @@ static void dissect_upper(const struct vnrx_frame *whole, const struct vnrx_tunn
 
 /* What is left to check once all headers are known. The first IP packet fills the frame, but for Ethernet padding; a
  * PPPoE length says the same. */
+/*@ requires vnrx_frame_ok(frame) && \valid(d) && d->pass <= VNRX_PASS_NOT;
+    requires first == &d->ip || first == &d->outer;
+    requires vnrx_ip_in(first, frame->avail) && VNRX_ETH_HDR <= first->l3;
+    requires \separated(d, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns d->pass;
+    ensures d->pass <= VNRX_PASS_NOT;
+    ensures d->pass == VNRX_PASS_NOT ==>
+            \old(d->pass) == VNRX_PASS_NOT && first->end <= frame->len && d->payload <= VNRX_HDR_MAX;
+*/
 static void check_size(const struct vnrx_frame *frame, const struct vnrx_ip *first, struct vnrx_dissect *d)
 {
-	uint32_t pppoe_len = d->pppoe != 0u ? vnrx_be16(frame->hdr + first->l3 - 4u) : 0u;
+	uint32_t l3 = first->l3, pppoe_len = 0;
 
+	if (d->pppoe != 0u && l3 >= VNRX_PPPOE_HDR && l3 <= frame->avail)
+		pppoe_len = vnrx_be16(frame->hdr + l3 - 4u);
 	if (first->end > frame->len)
 		refuse(d, VNRX_PASS_CUT);
 	else if (first->end < frame->len && frame->len > VNRX_ETH_MIN)
@@ -222,6 +324,43 @@ static void check_size(const struct vnrx_frame *frame, const struct vnrx_ip *fir
 		refuse(d, VNRX_PASS_HDR_LEN);
 }
 
+/* Behind the first network header. */
+/*@ requires vnrx_frame_ok(frame) && \valid_read(tunnels) && \valid(d) && d->pass <= VNRX_PASS_NOT;
+    requires vnrx_ip_in(&d->ip, frame->avail) && VNRX_ETH_HDR <= d->ip.l3;
+    requires d->outer.version == 0 && d->reach == VNRX_REACH_ADDRS;
+    requires d->pass == VNRX_PASS_NOT ==> d->ip.l4 != 0;
+    requires \separated(d, frame, tunnels, frame->hdr + (0 .. frame->avail - 1));
+    assigns d->reach, d->pass, d->proto, d->l4, d->payload, d->udp_tunnel, d->outer, d->ip;
+    ensures vnrx_dissected(frame, d) && vnrx_reached(frame, d);
+*/
+static void dissect_rest(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
+{
+	if (d->ip.l4 != 0u)
+		dissect_upper(frame, tunnels, d);
+	//@ assert d->outer.version != 0 ==> vnrx_ip_in(&d->outer, frame->avail) && VNRX_ETH_HDR <= d->outer.l3;
+	//@ assert vnrx_ip_in(&d->ip, frame->avail) && VNRX_ETH_HDR <= d->ip.l3;
+	check_size(frame, vnrx_in_tunnel(d) ? &d->outer : &d->ip, d);
+}
+
+/* Nothing is known; field by field, which the provers follow. */
+/*@ requires \valid(d);
+    assigns *d;
+    ensures d->ip.version == 0 && d->outer.version == 0 && d->reach == VNRX_REACH_NOTHING;
+    ensures d->pass == VNRX_PASS_NOT && d->pppoe == 0;
+*/
+static VNRX_INLINE void clear(struct vnrx_dissect *d)
+{
+	d->ip = (struct vnrx_ip){ 0 };
+	d->outer = (struct vnrx_ip){ 0 };
+	d->l4 = 0;
+	d->payload = 0;
+	d->reach = VNRX_REACH_NOTHING;
+	d->pass = VNRX_PASS_NOT;
+	d->proto = 0;
+	d->pppoe = 0;
+	d->udp_tunnel = 0;
+}
+
 void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tunnels, struct vnrx_dissect *d)
 {
 	struct vnrx_frame frame = *whole;
@@ -229,9 +368,11 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 	uint32_t l3 = 0, version;
 	enum vnrx_pass why;
 
-	if (frame.avail > AVAIL_MAX)
-		frame.avail = AVAIL_MAX;
-	*d = (struct vnrx_dissect){ .pass = VNRX_PASS_NOT };
+	if (frame.avail > VNRX_AVAIL_MAX)
+		frame.avail = VNRX_AVAIL_MAX;
+	//@ assert vnrx_frame_ok(&frame);
+	clear(d);
+	//@ assert vnrx_frame_ok(&frame);
 	version = vnrx_dissect_l2(&frame, VNRX_ETH_TYPE, &l3, &pppoe);
 	if (version == VNRX_VERSION_NONE || version == VNRX_VERSION_CUT) {
 		refuse(d, VNRX_PASS_NOT_IP);
@@ -244,7 +385,7 @@ void vnrx_dissect(const struct vnrx_frame *whole, const struct vnrx_tunnels *tun
 		return;
 	d->reach = VNRX_REACH_ADDRS;
 	d->pppoe = pppoe;
-	if (d->ip.l4 != 0u)
-		dissect_upper(&frame, tunnels, d);
-	check_size(&frame, vnrx_in_tunnel(d) ? &d->outer : &d->ip, d);
+	dissect_rest(&frame, tunnels, d);
+	//@ assert vnrx_dissected(&frame, d) && vnrx_reached(&frame, d);
+	//@ assert frame.avail <= whole->avail && frame.len == whole->len;
 }

@@ -132,6 +132,10 @@ uint32_t vnrx_flows_place(const struct vnrx_flows *t, uint32_t hash, bool *taken
 	*taken = free_ways == 0u;
 	if (!*taken)
 		return first + vnrx_low_byte(free_ways & (0u - free_ways));
+	/*@ loop invariant first < slot <= first + VNRX_WAYS && first <= oldest < first + VNRX_WAYS;
+	    loop assigns slot, oldest;
+	    loop variant first + VNRX_WAYS - slot;
+	*/
 	for (uint32_t slot = first + 1u; slot < first + VNRX_WAYS; slot++) {
 		if (t->links[slot].seen < t->links[oldest].seen)
 			oldest = slot;

@@ -126,6 +126,35 @@ struct vnrx_flows {
 	uint64_t           mix[3];
 };
 
+/*@ predicate vnrx_flows_memory{L}(struct vnrx_flows *t) =
+      \valid(t) && 1 <= t->sets <= VNRX_FLOWS_MAX && 1 <= t->pairs <= VNRX_FLOWS_MAX &&
+      t->sentinel == t->sets * VNRX_WAYS &&
+      \valid(t->tags + (0 .. t->sets - 1)) && \valid(t->links + (0 .. t->sentinel + VNRX_WAITS - 1)) &&
+      \valid(t->bucket[0] + (0 .. t->pairs - 1)) && \valid(t->bucket[1] + (0 .. t->pairs - 1)) &&
+      \separated(t, t->tags + (0 .. t->sets - 1), t->links + (0 .. t->sentinel + VNRX_WAITS - 1)) &&
+      \separated(t, t->bucket[0] + (0 .. t->pairs - 1), t->bucket[1] + (0 .. t->pairs - 1)) &&
+      \separated(t->bucket[0] + (0 .. t->pairs - 1), t->links + (0 .. t->sentinel + VNRX_WAITS - 1)) &&
+      \separated(t->bucket[1] + (0 .. t->pairs - 1), t->links + (0 .. t->sentinel + VNRX_WAITS - 1));
+
+    // Lists lead to records and sentinels only.
+    predicate vnrx_flows_lists{L}(struct vnrx_flows *t) =
+      \forall integer s; 0 <= s < t->sentinel + VNRX_WAITS ==>
+        t->links[s].seen_prev < t->sentinel + VNRX_WAITS && t->links[s].seen_next < t->sentinel + VNRX_WAITS &&
+        t->links[s].first_prev < t->sentinel + VNRX_WAITS && t->links[s].first_next < t->sentinel + VNRX_WAITS;
+
+    predicate vnrx_hook_ok{L}(struct vnrx_flows *t, struct vnrx_hook *hook) =
+      (hook->next == VNRX_FLOW_NONE || hook->next < t->sentinel) &&
+      (hook->prev == VNRX_FLOW_NONE || hook->prev < t->sentinel ||
+       t->sentinel + VNRX_WAITS <= hook->prev < t->sentinel + VNRX_WAITS + t->pairs);
+
+    predicate vnrx_flows_buckets{L}(struct vnrx_flows *t) =
+      (\forall integer b; 0 <= b < t->pairs ==>
+        (t->bucket[0][b] == VNRX_FLOW_NONE || t->bucket[0][b] < t->sentinel) &&
+        (t->bucket[1][b] == VNRX_FLOW_NONE || t->bucket[1][b] < t->sentinel)) &&
+      \forall integer s; 0 <= s < t->sentinel ==>
+        vnrx_hook_ok(t, &t->links[s].hook[0]) && vnrx_hook_ok(t, &t->links[s].hook[1]);
+*/
+
 /* Where a packet belongs. */
 struct vnrx_hash {
 	uint32_t flow;
@@ -134,11 +163,18 @@ struct vnrx_hash {
 };
 
 /* Where a flow's hash points. */
+/*@ requires \valid_read(t) && t->sets >= 1;
+    assigns \nothing;
+    ensures \result < t->sets;
+*/
 static VNRX_INLINE uint32_t vnrx_hash_set(const struct vnrx_flows *t, uint32_t hash)
 {
 	return (uint32_t)((uint64_t)hash * t->sets / 4294967296u);
 }
 
+/*@ assigns \nothing;
+    ensures 128 <= \result <= 255;
+*/
 static VNRX_INLINE uint64_t vnrx_hash_tag(uint32_t hash)
 {
 	return hash % 128u + 128u;
@@ -197,6 +233,10 @@ static VNRX_INLINE uint32_t vnrx_hash_pair(const struct vnrx_flows *t, uint64_t 
 }
 
 /* Sets for so many held packets: three and a half ways for each. */
+/*@ requires held_max <= VNRX_FLOWS_MAX;
+    assigns \nothing;
+    ensures 1 <= \result <= VNRX_FLOWS_MAX;
+*/
 static inline uint32_t vnrx_flows_sets(uint32_t held_max)
 {
 	return held_max * 7u / 16u + 1u;
@@ -215,9 +255,17 @@ void vnrx_flows_hash(const struct vnrx_flows *t, const uint8_t *hdr, const struc
 uint32_t vnrx_flows_find(const struct vnrx_flows *t, const uint8_t *hdr, const struct vnrx_dissect *d, uint32_t hash);
 
 /* A free slot in the set of a hash, or the least recently joined one of the set, which the caller must empty first. */
+/*@ requires vnrx_flows_memory(t) && \valid(taken);
+    requires \separated(taken, t, t->links + (0 .. t->sentinel + VNRX_WAITS - 1));
+    assigns *taken;
+    ensures \result < t->sentinel;
+*/
 uint32_t vnrx_flows_place(const struct vnrx_flows *t, uint32_t hash, bool *taken);
 
 /* The tag of a slot: 0x80 and the lowest 7 bits of its hash. */
+/*@ requires vnrx_flows_memory(t) && slot < t->sentinel;
+    assigns \nothing;
+*/
 uint32_t vnrx_flows_tag(const struct vnrx_flows *t, uint32_t slot);
 
 /* The slot of seen[wait] that was joined longest ago; a sentinel (>= t->sentinel) = none. */

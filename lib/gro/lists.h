@@ -14,6 +14,9 @@ static const uint64_t vnrx_way_unit[VNRX_WAYS] = {
 	0x0000000100000000u, 0x0000010000000000u, 0x0001000000000000u, 0x0100000000000000u,
 };
 
+/*@ requires vnrx_flows_memory(t) && slot < t->sentinel && tag <= 255;
+    assigns t->tags[slot / VNRX_WAYS];
+*/
 static VNRX_INLINE void vnrx_set_tag(struct vnrx_flows *t, uint32_t slot, uint64_t tag)
 {
 	uint64_t *tags = &t->tags[slot / VNRX_WAYS];
@@ -22,6 +25,12 @@ static VNRX_INLINE void vnrx_set_tag(struct vnrx_flows *t, uint32_t slot, uint64
 	*tags = (*tags & ~(unit * 0xffu)) | unit * tag;
 }
 
+/*@ requires vnrx_flows_memory(t) && vnrx_flows_lists(t) && slot < t->sentinel && wait < VNRX_WAITS;
+    assigns t->links[0 .. t->sentinel + VNRX_WAITS - 1].seen_prev, t->links[slot].wait,
+            t->links[0 .. t->sentinel + VNRX_WAITS - 1].seen_next;
+    ensures vnrx_flows_lists(t) && t->links[slot].wait == wait;
+    ensures t->links[t->sentinel + wait].seen_prev == slot && t->links[slot].seen_next == t->sentinel + wait;
+*/
 static VNRX_INLINE void vnrx_seen_append(struct vnrx_flows *t, uint32_t slot, unsigned wait)
 {
 	uint32_t sentinel = t->sentinel + wait;
@@ -36,6 +45,12 @@ static VNRX_INLINE void vnrx_seen_append(struct vnrx_flows *t, uint32_t slot, un
 	end->seen_prev = slot;
 }
 
+/*@ requires vnrx_flows_memory(t) && vnrx_flows_lists(t);
+    requires \exists integer s; 0 <= s < t->sentinel && l == t->links + s;
+    assigns t->links[0 .. t->sentinel + VNRX_WAITS - 1].seen_prev,
+            t->links[0 .. t->sentinel + VNRX_WAITS - 1].seen_next;
+    ensures vnrx_flows_lists(t);
+*/
 static VNRX_INLINE void vnrx_seen_remove(struct vnrx_flows *t, const struct vnrx_links *l)
 {
 	uint32_t prev = l->seen_prev, next = l->seen_next;
@@ -44,11 +59,19 @@ static VNRX_INLINE void vnrx_seen_remove(struct vnrx_flows *t, const struct vnrx
 	t->links[next].seen_prev = prev;
 }
 
+/*@ requires vnrx_flows_memory(t) && bucket < t->pairs;
+    assigns \nothing;
+    ensures \result == t->sentinel + VNRX_WAITS + bucket;
+*/
 static VNRX_INLINE uint32_t vnrx_bucket_ref(const struct vnrx_flows *t, uint32_t bucket)
 {
 	return t->sentinel + VNRX_WAITS + bucket;
 }
 
+/*@ requires vnrx_flows_memory(t) && vnrx_flows_buckets(t) && slot < t->sentinel && bucket < t->pairs && by <= 1;
+    assigns t->links[0 .. t->sentinel - 1].hook[by], t->bucket[by][bucket];
+    ensures vnrx_flows_buckets(t) && t->bucket[by][bucket] == slot;
+*/
 static VNRX_INLINE void vnrx_hook_push(struct vnrx_flows *t, uint32_t slot, unsigned by, uint32_t bucket)
 {
 	struct vnrx_hook *hook = &t->links[slot].hook[by];
@@ -62,6 +85,11 @@ static VNRX_INLINE void vnrx_hook_push(struct vnrx_flows *t, uint32_t slot, unsi
 		t->links[next].hook[by].prev = slot;
 }
 
+/*@ requires vnrx_flows_memory(t) && vnrx_flows_buckets(t) && by <= 1;
+    requires \exists integer s; 0 <= s < t->sentinel && l == t->links + s;
+    assigns t->links[0 .. t->sentinel - 1].hook[by], t->bucket[by][0 .. t->pairs - 1];
+    ensures vnrx_flows_buckets(t);
+*/
 static VNRX_INLINE void vnrx_hook_remove(struct vnrx_flows *t, const struct vnrx_links *l, unsigned by)
 {
 	uint32_t prev = l->hook[by].prev, next = l->hook[by].next;
@@ -88,6 +116,15 @@ static VNRX_INLINE void vnrx_hook_forget(struct vnrx_flows *t, const struct vnrx
 /* ---- what is done with a slot ---- */
 
 /* Enters slot, whose record the caller fills, at the young end of the lists. h->outer VNRX_FLOW_NONE: no tunnel. */
+/*@ requires vnrx_flows_memory(t) && vnrx_flows_lists(t) && vnrx_flows_buckets(t);
+    requires slot < t->sentinel && wait < VNRX_WAITS && t->held < UINT32_MAX;
+    requires \valid_read(h) && h->pair < t->pairs && (h->outer == VNRX_FLOW_NONE || h->outer < t->pairs);
+    requires \separated(h, t, t->links + (0 .. t->sentinel + VNRX_WAITS - 1));
+    requires \separated(h, t->bucket[0] + (0 .. t->pairs - 1), t->bucket[1] + (0 .. t->pairs - 1));
+    assigns t->links[0 .. t->sentinel + VNRX_WAITS - 1], t->tags[slot / VNRX_WAYS], t->held,
+            t->bucket[0][0 .. t->pairs - 1], t->bucket[1][0 .. t->pairs - 1];
+    ensures vnrx_flows_lists(t) && vnrx_flows_buckets(t) && t->held == \old(t->held) + 1;
+*/
 static VNRX_INLINE void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, const struct vnrx_hash *h, vnetrx_ns now,
                                        unsigned wait)
 {
@@ -111,6 +148,12 @@ static VNRX_INLINE void vnrx_flows_add(struct vnrx_flows *t, uint32_t slot, cons
 }
 
 /* Takes slot out of the table. */
+/*@ requires vnrx_flows_memory(t) && vnrx_flows_lists(t) && vnrx_flows_buckets(t);
+    requires slot < t->sentinel && t->held > 0;
+    assigns t->links[0 .. t->sentinel + VNRX_WAITS - 1], t->tags[slot / VNRX_WAYS], t->held,
+            t->bucket[0][0 .. t->pairs - 1], t->bucket[1][0 .. t->pairs - 1];
+    ensures vnrx_flows_lists(t) && vnrx_flows_buckets(t) && t->held == \old(t->held) - 1;
+*/
 static VNRX_INLINE void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot)
 {
 	const struct vnrx_links *l = &t->links[slot];
@@ -126,6 +169,10 @@ static VNRX_INLINE void vnrx_flows_del(struct vnrx_flows *t, uint32_t slot)
 }
 
 /* Slot was joined at `now`: it becomes the youngest of seen[wait]. */
+/*@ requires vnrx_flows_memory(t) && vnrx_flows_lists(t) && slot < t->sentinel && wait < VNRX_WAITS;
+    assigns t->links[0 .. t->sentinel + VNRX_WAITS - 1];
+    ensures vnrx_flows_lists(t);
+*/
 static VNRX_INLINE void vnrx_flows_touch(struct vnrx_flows *t, uint32_t slot, vnetrx_ns now, unsigned wait)
 {
 	struct vnrx_links *l = &t->links[slot];
@@ -148,8 +195,15 @@ static VNRX_INLINE void vnrx_flows_forget(struct vnrx_flows *t, uint32_t slot)
 	vnrx_hook_forget(t, l, VNRX_OUTER);
 }
 
+/*@ requires vnrx_flows_memory(t);
+    assigns t->links[t->sentinel .. t->sentinel + VNRX_WAITS - 1], t->held;
+*/
 static inline void vnrx_flows_empty(struct vnrx_flows *t)
 {
+	/*@ loop invariant t->sentinel <= s <= t->sentinel + VNRX_WAITS;
+	    loop assigns s, t->links[t->sentinel .. t->sentinel + VNRX_WAITS - 1];
+	    loop variant t->sentinel + VNRX_WAITS - s;
+	*/
 	for (uint32_t s = t->sentinel; s < t->sentinel + VNRX_WAITS; s++) {
 		t->links[s].seen_prev = t->links[s].seen_next = s;
 		t->links[s].first_prev = t->links[s].first_next = s;

@@ -7,12 +7,13 @@
 #include "lists.h"
 #include "wait.h"
 
+/*@ assigns \nothing;
+    ensures \result == (a + b < VNETRX_NEVER ? a + b : VNETRX_NEVER - 1);
+*/
 static VNRX_INLINE vnetrx_ns vnrx_add_ns(vnetrx_ns a, vnetrx_ns b)
 {
-	vnetrx_ns sum = a + b;
-
 	/* VNETRX_NEVER is no time: the latest deadline is the one before */
-	return sum < a || sum == VNETRX_NEVER ? VNETRX_NEVER - 1u : sum;
+	return b < VNETRX_NEVER - a ? a + b : VNETRX_NEVER - 1u;
 }
 
 /* With the adaptive timer. */

@@ -20,12 +20,24 @@
 #define TYPE_TEB        0x6558u /* Ethernet in GRE or GENEVE */
 
 /* The inner packet is Ethernet at `eth`. */
+/*@ requires vnrx_frame_ok(frame) && eth <= 70000 && \valid(l3);
+    requires \separated(l3, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3;
+    ensures vnrx_version_ok(\result);
+    ensures \result == 4 || \result == 6 ==> eth + VNRX_ETH_HDR <= *l3 <= frame->avail;
+*/
 static uint32_t inner_eth(const struct vnrx_frame *frame, uint32_t eth, uint32_t *l3)
 {
 	return vnrx_dissect_l2(frame, eth + VNRX_ETH_TYPE, l3, NULL);
 }
 
 /* The inner packet at `off`, of the kind that an EtherType says. */
+/*@ requires vnrx_frame_ok(frame) && off <= frame->avail + 252 && \valid(l3);
+    requires \separated(l3, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3;
+    ensures vnrx_version_ok(\result);
+    ensures \result == 4 || \result == 6 ==> off <= *l3 <= frame->avail + 252;
+*/
 static uint32_t inner_type(const struct vnrx_frame *frame, uint32_t type, uint32_t off, uint32_t *l3)
 {
 	if (type == TYPE_TEB)
@@ -34,6 +46,12 @@ static uint32_t inner_type(const struct vnrx_frame *frame, uint32_t type, uint32
 	return type == VNRX_TYPE_IPV4 ? 4u : type == VNRX_TYPE_IPV6 ? 6u : VNRX_VERSION_NONE;
 }
 
+/*@ requires vnrx_frame_ok(frame) && off <= VNRX_AVAIL_MAX + 8 && \valid(l3);
+    requires \separated(l3, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3;
+    ensures vnrx_version_ok(\result);
+    ensures \result == 4 || \result == 6 ==> off + VXLAN_HDR <= *l3 <= frame->avail + 252;
+*/
 static uint32_t vxlan(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
 	if (off + VXLAN_HDR > frame->avail)
@@ -43,6 +61,12 @@ static uint32_t vxlan(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3
 	return inner_eth(frame, off + VXLAN_HDR, l3);
 }
 
+/*@ requires vnrx_frame_ok(frame) && off <= VNRX_AVAIL_MAX + 8 && \valid(l3);
+    requires \separated(l3, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3;
+    ensures vnrx_version_ok(\result);
+    ensures \result == 4 || \result == 6 ==> off + VXLAN_HDR <= *l3 <= frame->avail + 252;
+*/
 static uint32_t vxlan_gpe(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
 	uint32_t next;
@@ -58,6 +82,12 @@ static uint32_t vxlan_gpe(const struct vnrx_frame *frame, uint32_t off, uint32_t
 	return next == GPE_IPV4 ? 4u : next == GPE_IPV6 ? 6u : VNRX_VERSION_NONE;
 }
 
+/*@ requires vnrx_frame_ok(frame) && off <= VNRX_AVAIL_MAX + 8 && \valid(l3);
+    requires \separated(l3, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3;
+    ensures vnrx_version_ok(\result);
+    ensures \result == 4 || \result == 6 ==> off + GENEVE_HDR <= *l3 <= frame->avail + 252;
+*/
 static uint32_t geneve(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
 	uint32_t options;
@@ -71,6 +101,12 @@ static uint32_t geneve(const struct vnrx_frame *frame, uint32_t off, uint32_t *l
 }
 
 /* Without key or with it; a checksum or a sequence number differs from packet to packet. */
+/*@ requires vnrx_frame_ok(frame) && off <= VNRX_AVAIL_MAX + 8 && \valid(l3);
+    requires \separated(l3, frame, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3;
+    ensures vnrx_version_ok(\result);
+    ensures \result == 4 || \result == 6 ==> off + GRE_HDR <= *l3 <= frame->avail + 252;
+*/
 static uint32_t gre(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 {
 	uint32_t flags;
@@ -84,6 +120,12 @@ static uint32_t gre(const struct vnrx_frame *frame, uint32_t off, uint32_t *l3)
 }
 
 /* Behind a UDP header, by destination port. */
+/*@ requires vnrx_frame_ok(frame) && \valid_read(tunnels) && l4 <= frame->avail && \valid(l3) && \valid(version);
+    requires \separated(l3, version, frame, tunnels, frame->hdr + (0 .. frame->avail - 1));
+    assigns *l3, *version;
+    ensures \result != 0 ==> vnrx_version_ok(*version) &&
+            (*version == 4 || *version == 6 ==> l4 + 2 * VNRX_UDP_HDR <= *l3 <= frame->avail + 252);
+*/
 static bool udp_tunnel(const struct vnrx_frame *frame, const struct vnrx_tunnels *tunnels, uint32_t l4, uint32_t *l3,
                        uint32_t *version)
 {

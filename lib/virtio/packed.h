@@ -23,6 +23,10 @@
 #define PACKED_DESC     2u /* when that descriptor is used, or offered; only with EVENT_IDX */
 
 /* The next place of a ring or FIFO of any size. */
+/*@ requires at < size <= 32768;
+    assigns \nothing;
+    ensures \result < size && \result == (at + 1 < size ? at + 1 : 0);
+*/
 static VNRX_INLINE uint32_t packed_next(uint32_t at, uint32_t size)
 {
 	return at + 1u < size ? at + 1u : 0u;

@@ -14,6 +14,9 @@
 #define SPLIT_NO_INTERRUPT 1u /* available ring's flags: no interrupt wanted */
 
 /* A half-word of the used ring. */
+/*@ requires \valid_read(vq) && \valid_read(vq->device + (off .. off + 1));
+    assigns \nothing;
+*/
 static VNRX_INLINE uint16_t split_load16(const struct vnetrx_virtq *vq, uint32_t off)
 {
 	return vnrx_order16(vnrx_shared_load16(vq->device + off), vnrx_virtq_big(vq));

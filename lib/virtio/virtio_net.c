@@ -16,6 +16,15 @@ struct fields {
 	uint32_t csum_offset;
 };
 
+/*@ predicate fields_ok{L}(struct fields *f) =
+      \valid_read(f) && f->gso_size <= 65535 && f->csum_start <= 65535 && f->csum_offset <= 65535;
+*/
+
+/*@ requires \valid_read(hdr + (0 .. HDR_LEGACY - 1));
+    assigns \nothing;
+    ensures \result.hdr == hdr;
+    ensures \result.gso_size <= 65535 && \result.csum_start <= 65535 && \result.csum_offset <= 65535;
+*/
 static struct fields fields_read(const uint8_t *hdr, uint32_t features)
 {
 	struct fields f;
@@ -35,16 +44,25 @@ static struct fields fields_read(const uint8_t *hdr, uint32_t features)
 	return f;
 }
 
+/*@ requires \valid_read(f);
+    assigns \nothing;
+*/
 static bool is_tcp(const struct fields *f)
 {
 	return f->base == VNETRX_GSO_TCPV4 || f->base == VNETRX_GSO_TCPV6;
 }
 
+/*@ assigns \nothing;
+    ensures \result <= VNRX_IPV6_HDR;
+*/
 static uint32_t l3_min(bool ipv6)
 {
 	return ipv6 ? VNRX_IPV6_HDR : VNRX_IPV4_HDR;
 }
 
+/*@ requires fields_ok(f) && \valid_read(f->hdr + (0 .. hdr_len - 1));
+    assigns \nothing;
+*/
 static bool tunnel_ok(const struct fields *f, uint32_t hdr_len, uint32_t features)
 {
 	uint32_t outer_th, inner_nh;
@@ -65,6 +83,9 @@ static bool tunnel_ok(const struct fields *f, uint32_t hdr_len, uint32_t feature
 }
 
 /* The segmentation fields of a packet that has a gso_type. */
+/*@ requires fields_ok(f);
+    assigns \nothing;
+*/
 static bool gso_ok(const struct fields *f)
 {
 	bool needs_csum = (f->flags & F_NEEDS_CSUM) != 0u;
@@ -82,6 +103,9 @@ static bool gso_ok(const struct fields *f)
 	return true;
 }
 
+/*@ requires fields_ok(f);
+    assigns \nothing;
+*/
 static bool csum_ok(const struct fields *f)
 {
 	if ((f->flags & F_RSC_INFO) != 0u)
@@ -93,6 +117,9 @@ static bool csum_ok(const struct fields *f)
 	return f->csum_start >= VNRX_ETH_HDR + l3_min(f->base == VNETRX_GSO_TCPV6);
 }
 
+/*@ requires fields_ok(f) && \valid(meta) && \separated(f, meta);
+    assigns meta->flags, meta->csum_start, meta->csum_offset;
+*/
 static void meta_csum(const struct fields *f, struct vnetrx_meta *meta)
 {
 	if ((f->flags & F_NEEDS_CSUM) != 0u) {
@@ -106,6 +133,10 @@ static void meta_csum(const struct fields *f, struct vnetrx_meta *meta)
 	}
 }
 
+/*@ requires fields_ok(f) && \valid_read(f->hdr + (0 .. 1)) && \valid(meta);
+    requires \separated(f, meta) && \separated(f->hdr + (0 .. 1), meta);
+    assigns meta->flags, meta->gso_type, meta->gso_size, meta->segs;
+*/
 static void meta_gso(const struct fields *f, struct vnetrx_meta *meta)
 {
 	meta->gso_type = f->hdr[1];
@@ -117,6 +148,10 @@ static void meta_gso(const struct fields *f, struct vnetrx_meta *meta)
 	}
 }
 
+/*@ requires \valid_read(hdr + (0 .. HDR_HASH - 1)) && \valid(meta);
+    requires \separated(hdr + (0 .. HDR_HASH - 1), meta);
+    assigns meta->flags, meta->hash_type, meta->hash;
+*/
 static void meta_hash(const uint8_t *hdr, struct vnetrx_meta *meta)
 {
 	uint32_t type = vnrx_le16(hdr + OFF_HASH_TYPE);
@@ -125,10 +160,15 @@ static void meta_hash(const uint8_t *hdr, struct vnetrx_meta *meta)
 		return;
 	meta->flags |= VNETRX_PKT_HASH;
 	meta->hash_type = (uint8_t)type;
-	meta->hash = (uint32_t)vnrx_le16(hdr + OFF_HASH) | (uint32_t)vnrx_le16(hdr + OFF_HASH + 2u) << 16;
+	meta->hash = vnrx_le16(hdr + OFF_HASH) + vnrx_le16(hdr + OFF_HASH + 2u) * 65536u;
 }
 
 /* Checksum and segmentation fields; false = they contradict themselves. */
+/*@ requires hdr_len >= HDR_LEGACY && \valid_read(hdr + (0 .. hdr_len - 1)) && \valid(meta);
+    requires \separated(hdr + (0 .. hdr_len - 1), meta);
+    assigns *meta;
+    ensures meta->nbufs == \old(meta->nbufs) && meta->skip == \old(meta->skip);
+*/
 static bool offloads_decode(const uint8_t *hdr, uint32_t hdr_len, uint32_t features, struct vnetrx_meta *meta)
 {
 	struct fields f = fields_read(hdr, features);
@@ -147,6 +187,11 @@ static bool offloads_decode(const uint8_t *hdr, uint32_t hdr_len, uint32_t featu
 }
 
 /* Apart, so that headers that ask for nothing do without its registers. */
+/*@ requires hdr_len >= HDR_LEGACY && \valid_read(hdr + (0 .. hdr_len - 1)) && \valid(meta);
+    requires \separated(hdr + (0 .. hdr_len - 1), meta);
+    assigns *meta;
+    ensures meta->nbufs == \old(meta->nbufs) && meta->skip == \old(meta->skip);
+*/
 static VNRX_APART int full_decode(const uint8_t *hdr, uint32_t hdr_len, uint32_t features, struct vnetrx_meta *meta)
 {
 	if (!offloads_decode(hdr, hdr_len, features, meta))
@@ -157,6 +202,10 @@ static VNRX_APART int full_decode(const uint8_t *hdr, uint32_t hdr_len, uint32_t
 }
 
 /* false = a count of 0 where it must not be. */
+/*@ requires \valid_read(hdr + (0 .. len - 1)) && \valid(meta);
+    assigns meta->nbufs;
+    ensures meta->nbufs >= 1;
+*/
 static bool meta_nbufs(const uint8_t *hdr, uint32_t len, uint32_t features, struct vnetrx_meta *meta)
 {
 	uint16_t nbufs = 1;
@@ -167,11 +216,13 @@ static bool meta_nbufs(const uint8_t *hdr, uint32_t len, uint32_t features, stru
 	return nbufs != 0u || (features & VNETRX_VIRTIO_TAP) != 0u;
 }
 
-int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
-                             struct vnetrx_meta *meta)
+/*@ requires \valid_read(h + (0 .. len - 1)) && \valid(meta) && \separated(h + (0 .. len - 1), meta);
+    assigns *meta;
+    ensures meta->nbufs >= 1;
+*/
+static VNRX_INLINE int decode(const uint8_t *h, uint32_t len, uint32_t hdr_len, uint32_t features,
+                              struct vnetrx_meta *meta)
 {
-	const uint8_t *h = hdr;
-
 	meta->skip = (uint16_t)hdr_len;
 	if (!meta_nbufs(h, len, features, meta) || len < hdr_len || hdr_len < HDR_LEGACY)
 		return VNETRX_ERR_BAD;
@@ -179,4 +230,10 @@ int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, ui
 		return full_decode(h, hdr_len, features, meta);
 	meta->flags = h[0] / F_DATA_VALID * VNETRX_PKT_CSUM_OK; /* nearly every packet */
 	return VNETRX_OK;
+}
+
+int vnetrx_virtio_net_decode(const void *hdr, uint32_t len, uint32_t hdr_len, uint32_t features,
+                             struct vnetrx_meta *meta)
+{
+	return decode(hdr, len, hdr_len, features, meta);
 }

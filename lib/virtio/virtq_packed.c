@@ -9,16 +9,18 @@
 
 /* ---- descriptors ---- */
 
+/*@ requires \valid(desc + (0 .. VNRX_DESC_SIZE - 1));
+    assigns desc[0 .. VNRX_DESC_SIZE - 1];
+*/
 static VNRX_INLINE void desc_put(uint8_t *desc, uint64_t dma, uint32_t len, uint32_t id, uint32_t flags)
 {
-	uint64_t words[2];
+	uint64_t word = (uint64_t)flags << 48 | (uint64_t)id << 32 | len;
 
-	words[0] = vnrx_order64(dma, false);
-	words[1] = vnrx_order64((uint64_t)flags << 48 | (uint64_t)id << 32 | len, false);
-	memcpy(desc, words, sizeof(words));
+	vnrx_store64x2(desc, vnrx_order64(dma, false), vnrx_order64(word, false));
 }
 
 /* The two bits of a descriptor that is offered. */
+/*@ assigns \nothing; */
 static VNRX_INLINE uint32_t offered(uint32_t wrap)
 {
 	return wrap != 0u ? PACKED_AVAIL : PACKED_USED;
@@ -26,6 +28,10 @@ static VNRX_INLINE uint32_t offered(uint32_t wrap)
 
 /* What to change in the flags of the next descriptor so that it is not yet offered: nothing, when one before it hides
  * it. With AVAIL turned over both bits are those of the round before, which no side takes for anything of this one. */
+/*@ requires \valid(vq) && vq->avail < vq->size && vq->hidden_at < vq->size;
+    assigns vq->hidden_at, vq->hidden_flags;
+    ensures vq->hidden_at < vq->size;
+*/
 static VNRX_INLINE uint32_t hide(struct vnetrx_virtq *vq, uint32_t flags)
 {
 	if (vq->unpub != 0u)
@@ -36,6 +42,12 @@ static VNRX_INLINE uint32_t hide(struct vnetrx_virtq *vq, uint32_t flags)
 }
 
 /* `chains` chains in `descs` descriptors were written. */
+/*@ requires \valid(vq) && 1 <= vq->size <= 32768 && vq->take < vq->size && 1 <= chains <= descs;
+    requires vnrx_vq_packed(vq) && vnrx_vq_room(vq, descs);
+    assigns vq->take, vq->avail, vq->avail_wrap, vq->free_num, vq->out, vq->unpub, vq->fresh;
+    ensures vq->take < vq->size && vnrx_vq_packed(vq);
+    ensures vq->free_num == \old(vq->free_num) - descs && vq->out == \old(vq->out) + chains;
+*/
 static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t descs)
 {
 	uint32_t at = (uint32_t)vq->avail + descs;
@@ -54,11 +66,19 @@ static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t
 }
 
 /* What in-order reaping needs to know of n buffers just written. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vq->in_len != \null && n <= vq->size;
+    requires \valid_read(bufs + (0 .. n - 1)) && \separated(bufs + (0 .. n - 1), vq->in_len + (0 .. vq->size - 1));
+    assigns vq->in_len[0 .. vq->size - 1];
+*/
 static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
 {
 	uint32_t take = vq->take;
 	unsigned i;
 
+	/*@ loop invariant i <= n && take < vq->size;
+	    loop assigns i, take, vq->in_len[0 .. vq->size - 1];
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++) {
 		vq->in_len[take] = bufs[i].len;
 		take = packed_next(take, vq->size);
@@ -75,6 +95,12 @@ unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *
 	uint32_t           hidden = hide(vq, flags);
 	unsigned           i;
 
+	/*@ loop invariant i <= n && take < size && at < size;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
+	    loop invariant vq->in_len == \null ==> \forall integer k; 0 <= k < size ==> slots[k].link < size;
+	    loop assigns i, take, at, hidden, flags, slots[0 .. size - 1], desc[0 .. VNRX_DESC_SIZE * size - 1];
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++) {
 		uint32_t id = free[take];
 
@@ -96,12 +122,20 @@ unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *
 
 /* ---- chains ---- */
 
+/*@ requires i <= 65535;
+    assigns \nothing;
+*/
 static uint32_t seg_flags(unsigned i, unsigned out, unsigned n)
 {
 	return (i < out ? 0u : VNRX_DESC_WRITE) | (i + 1u < n ? VNRX_DESC_NEXT : 0u);
 }
 
 /* A chain of one segment. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && \valid_read(seg);
+    requires \separated(vq, seg);
+    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->hidden_at, vq->hidden_flags;
+    ensures vnrx_vq_packed(vq);
+*/
 static VNRX_INLINE void put_one(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg, unsigned out)
 {
 	uint32_t flags = offered(vq->avail_wrap) | (out == 0u ? VNRX_DESC_WRITE : 0u);
@@ -111,6 +145,11 @@ static VNRX_INLINE void put_one(struct vnetrx_virtq *vq, const struct vnetrx_vir
 }
 
 /* Writes the chain into the ring, a descriptor for each segment; each with its id, though the last would do. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && 1 <= n <= vq->size;
+    requires \valid_read(segs + (0 .. n - 1)) && \separated(segs + (0 .. n - 1), vq);
+    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->hidden_at, vq->hidden_flags;
+    ensures vnrx_vq_packed(vq);
+*/
 static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
 {
 	uint32_t id = vq->free[vq->take], at = vq->avail;
@@ -118,6 +157,10 @@ static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *s
 	uint32_t hidden = hide(vq, state | seg_flags(0, out, n));
 	unsigned i;
 
+	/*@ loop invariant i <= n && at < vq->size;
+	    loop assigns i, at, hidden, state, vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1];
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++) {
 		uint32_t flags = state | seg_flags(i, out, n);
 
@@ -130,6 +173,12 @@ static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *s
 }
 
 /* Writes the chain into its id's table, where only WRITE counts (2.8.7), and the table's address into the ring. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && vnrx_vq_tables(vq);
+    requires 1 <= n <= vq->segs_max && \valid_read(segs + (0 .. n - 1)) && \separated(segs + (0 .. n - 1), vq);
+    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->hidden_at, vq->hidden_flags,
+            vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1];
+    ensures vnrx_vq_packed(vq);
+*/
 static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
 {
 	uint32_t id = vq->free[vq->take];
@@ -138,6 +187,10 @@ static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg 
 	uint32_t hidden = hide(vq, flags);
 	unsigned i;
 
+	/*@ loop invariant i <= n;
+	    loop assigns i, vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1];
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++)
 		desc_put(vq->tables + off + VNRX_DESC_SIZE * i, segs[i].dma, segs[i].len, 0,
 		         i < out ? 0u : VNRX_DESC_WRITE);
@@ -194,6 +247,9 @@ bool vnrx_packed_wants_kick(const struct vnetrx_virtq *vq)
 /* ---- callbacks ---- */
 
 /* Stored at once, for the same reason. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && what <= 3 && at <= 65535;
+    assigns vq->driver[0 .. 3];
+*/
 static void set_wish(struct vnetrx_virtq *vq, uint32_t what, uint32_t at)
 {
 	vnrx_shared_store32(vq->driver, vnrx_order32(what * 65536u + at, false));

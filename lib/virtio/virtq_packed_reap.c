@@ -8,6 +8,9 @@
 #include "packed.h"
 
 /* The two bits of a descriptor that is used. */
+/*@ assigns \nothing;
+    ensures \result == (wrap != 0 ? PACKED_BOTH : 0);
+*/
 static VNRX_INLINE uint32_t used_bits(uint32_t wrap)
 {
 	return wrap != 0u ? PACKED_BOTH : 0u;
@@ -15,6 +18,10 @@ static VNRX_INLINE uint32_t used_bits(uint32_t wrap)
 
 /* Reads id and length if the descriptor is used. Where 8 bytes are loaded whole, id and length belong to the flags
  * loaded with them, since the device writes them before; what must be ordered is only left for the buffers' bytes. */
+/*@ requires \valid_read(desc + (0 .. VNRX_DESC_SIZE - 1)) && \valid(id) && \valid(len) && \separated(id, len);
+    assigns *id, *len;
+    ensures \result != 0 ==> *id <= 65535;
+*/
 static VNRX_INLINE bool used_get(const uint8_t *desc, uint32_t bits, bool bus, uint32_t *id, uint32_t *len)
 {
 #ifdef VNRX_SHARED_WHOLE64
@@ -64,11 +71,24 @@ void vnrx_packed_release(struct vnetrx_virtq *vq, uint32_t id)
 }
 
 /* Nothing is lent, so nothing can be used. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq);
+    assigns vq->fault;
+    ensures \result == 0 || (\result == VNETRX_ERR_BAD && vq->fault != VNETRX_VIRTQ_OK);
+*/
 static int reap_nothing(struct vnetrx_virtq *vq)
 {
 	return vnrx_packed_ready(vq, vnrx_packed_point(vq)) ? vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_INDEX) : 0;
 }
 
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && vnrx_vq_state(vq) && vq->free_num <= vq->size;
+    requires vq->in_len == \null && max <= vq->out && vnrx_vq_apart(vq, done, max);
+    assigns done[0 .. max - 1], vq->used, vq->used_wrap, vq->give, vq->free_num, vq->out, vq->fault,
+            vq->slots[0 .. vq->size - 1].segs, vq->free[0 .. vq->size - 1];
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq) && \result <= max && vq->out + \result == \old(vq->out);
+*/
 static VNRX_INLINE unsigned take_descs(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
 	struct vnrx_vslot *slots = vq->slots;
@@ -79,6 +99,14 @@ static VNRX_INLINE unsigned take_descs(struct vnetrx_virtq *vq, struct vnetrx_do
 	bool               bus = vnrx_virtq_bus(vq);
 	unsigned           i;
 
+	/*@ loop invariant i <= max && give < size && at < size && back <= i * 32768;
+	    loop invariant \forall integer k; 0 <= k < size ==> free[k] < size;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].link < size;
+	    loop assigns i, give, at, bits, back, done[0 .. max - 1], vq->fault, slots[0 .. size - 1].segs,
+	                 free[0 .. size - 1];
+	    loop variant max - i;
+	*/
 	for (i = 0; i < max; i++) {
 		uint32_t id, len, segs;
 
@@ -124,6 +152,10 @@ int vnrx_packed_reap(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned
 
 /* Reads descriptor `at`; false = it is not used, or its id is not lent. Ids are given out in turn: those that are lent
  * are the `out` ones from `give` on, and each of them ends a batch. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && at < vq->size && give < vq->size && out <= vq->size;
+    assigns vq->fault, vq->batch, vq->batch_len;
+    ensures \result != 0 ==> 0 < vq->batch <= out;
+*/
 static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t at, uint32_t bits, uint32_t give, uint32_t out)
 {
 	uint32_t id, len, before;
@@ -141,6 +173,15 @@ static VNRX_INLINE bool batch_start(struct vnetrx_virtq *vq, uint32_t at, uint32
 }
 
 /* Takes up to max buffers; those before the last of a batch with the length that was lent. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && vnrx_vq_state(vq) && vq->free_num <= vq->size;
+    requires vq->in_len != \null && max <= vq->out && vnrx_vq_apart(vq, done, max);
+    assigns done[0 .. max - 1], vq->used, vq->used_wrap, vq->give, vq->free_num, vq->out, vq->fault, vq->batch,
+            vq->batch_len, vq->slots[0 .. vq->size - 1].segs;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq) && \result <= max && vq->out + \result == \old(vq->out);
+*/
 static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done, unsigned max)
 {
 	struct vnrx_vslot *slots = vq->slots;
@@ -149,6 +190,12 @@ static unsigned take_in_order(struct vnetrx_virtq *vq, struct vnetrx_done *done,
 	uint32_t           bits = used_bits(vq->used_wrap);
 	unsigned           i;
 
+	/*@ loop invariant i <= max && give < size && at < size && back <= i * 32768;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
+	    loop assigns i, give, at, bits, back, done[0 .. max - 1], vq->fault, vq->batch, vq->batch_len,
+	                 slots[0 .. size - 1].segs;
+	    loop variant max - i;
+	*/
 	for (i = 0; i < max; i++) {
 		uint32_t segs = slots[give].segs, len;
 

@@ -10,6 +10,7 @@
 /* ---- descriptors ---- */
 
 /* Length, flags and next as they lie behind the address. */
+/*@ assigns \nothing; */
 static VNRX_INLINE uint64_t desc_word(uint32_t len, uint32_t flags, uint32_t next, bool big)
 {
 	if (big)
@@ -17,60 +18,94 @@ static VNRX_INLINE uint64_t desc_word(uint32_t len, uint32_t flags, uint32_t nex
 	return (uint64_t)next << 48 | (uint64_t)flags << 32 | len;
 }
 
+/*@ requires \valid(desc + (0 .. VNRX_DESC_SIZE - 1));
+    assigns desc[0 .. VNRX_DESC_SIZE - 1];
+*/
 static VNRX_INLINE void desc_put(uint8_t *desc, uint64_t dma, uint64_t word, bool big)
 {
-	uint64_t words[2];
-
-	words[0] = vnrx_order64(dma, big);
-	words[1] = vnrx_order64(word, big);
-	memcpy(desc, words, sizeof(words));
+	vnrx_store64x2(desc, vnrx_order64(dma, big), vnrx_order64(word, big));
 }
 
+/*@ requires at <= 32767 && \valid(driver + (SPLIT_ENTRIES + 2 * at .. SPLIT_ENTRIES + 2 * at + 1));
+    assigns driver[SPLIT_ENTRIES + 2 * at .. SPLIT_ENTRIES + 2 * at + 1];
+*/
 static VNRX_INLINE void avail_put(uint8_t *driver, uint32_t at, uint32_t head, bool big)
 {
 	uint16_t entry = vnrx_order16((uint16_t)head, big);
 
-	memcpy(driver + SPLIT_ENTRIES + 2u * at, &entry, sizeof(entry));
+	vnrx_store16(driver + SPLIT_ENTRIES + 2u * at, entry);
 }
 
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq) && vnrx_vq_state(vq) && n <= vq->size;
+    requires \valid_read(bufs + (0 .. n - 1));
+    requires \separated(bufs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1));
+    assigns vq->slots[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+            vq->driver[0 .. 2 * vq->size + 5];
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+*/
 static VNRX_INLINE unsigned add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n, bool big)
 {
 	struct vnrx_vslot *slots = vq->slots;
 	const uint16_t    *free = vq->free;
 	uint8_t           *desc = vq->desc, *driver = vq->driver;
-	uint32_t           mask = vq->size - 1u, take = vq->take, at = vq->avail;
+	uint32_t           size = vq->size, take = vq->take, at = vq->avail;
 	unsigned           i;
 
+	/*@ loop invariant i <= n;
+	    loop invariant \forall integer k; 0 <= k < size ==> slots[k].segs <= size;
+	    loop invariant vq->in_len == \null ==> \forall integer k; 0 <= k < size ==> slots[k].link < size;
+	    loop assigns i, slots[0 .. size - 1], desc[0 .. VNRX_DESC_SIZE * size - 1], driver[0 .. 2 * size + 5];
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++) {
-		uint32_t slot = free[(take + i) & mask];
+		uint32_t slot = free[vnrx_wrap(take + i, size)];
 		uint64_t word = desc_word(bufs[i].len, VNRX_DESC_WRITE, 0, big);
 
 		slots[slot] = (struct vnrx_vslot){ bufs[i].id, 1, 0 };
 		desc_put(desc + VNRX_DESC_SIZE * slot, bufs[i].dma, word, big);
-		avail_put(driver, (at + i) & mask, slot, big);
+		avail_put(driver, vnrx_wrap(at + i, size), slot, big);
 	}
 	return n;
 }
 
 /* What in-order reaping needs to know of n buffers just written. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vq->in_len != \null && n <= vq->size;
+    requires \valid_read(bufs + (0 .. n - 1));
+    requires \separated(bufs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1), vq->in_len + (0 .. vq->size - 1));
+    assigns vq->slots[0 .. vq->size - 1].link, vq->in_len[0 .. vq->size - 1];
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+*/
 static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
 {
 	struct vnrx_vslot *slots = vq->slots;
 	uint32_t          *in_len = vq->in_len;
-	uint32_t           mask = vq->size - 1u, slot = vq->take, at = vq->avail;
+	uint32_t           size = vq->size, slot = vq->take, at = vq->avail;
 	unsigned           i;
 
+	/*@ loop invariant i <= n && slot < size;
+	    loop assigns i, slot, slots[0 .. size - 1].link, in_len[0 .. size - 1];
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++) { /* with IN_ORDER slots follow each other */
 		slots[slot].link = (uint16_t)(at + i);
 		in_len[slot] = bufs[i].len;
-		slot = (slot + 1u) & mask;
+		slot = vnrx_wrap(slot + 1u, size);
 	}
 }
 
 /* `chains` chains in `slots` slots were written. */
+/*@ requires \valid(vq) && 1 <= vq->size <= 32768 && vq->take < vq->size && chains <= slots;
+    requires vnrx_vq_room(vq, slots);
+    assigns vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh;
+    ensures vq->take < vq->size && vq->free_num == \old(vq->free_num) - slots && vq->out == \old(vq->out) + chains;
+*/
 static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t slots)
 {
-	vq->take = (vq->take + slots) & (vq->size - 1u);
+	vq->take = vnrx_wrap(vq->take + slots, vq->size);
 	vq->avail = (uint16_t)(vq->avail + chains);
 	vq->free_num -= slots;
 	vq->out += chains;
@@ -78,6 +113,15 @@ static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t
 	vq->fresh += chains;
 }
 
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq) && vnrx_vq_state(vq) && n <= vq->size;
+    requires \valid_read(bufs + (0 .. n - 1));
+    requires \separated(bufs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1));
+    assigns vq->slots[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+            vq->driver[0 .. 2 * vq->size + 5];
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+*/
 static VNRX_COLD unsigned add_bufs_big(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
 {
 	return add_bufs(vq, bufs, n, true);
@@ -98,6 +142,9 @@ unsigned vnrx_split_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *b
 /* ---- chains ---- */
 
 /* A chain of one segment. */
+/*@ requires vnrx_vq_memory(vq) && \valid_read(seg) && slot < vq->size;
+    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1];
+*/
 static VNRX_INLINE void put_one(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg, unsigned out,
                                 uint32_t slot)
 {
@@ -109,19 +156,32 @@ static VNRX_INLINE void put_one(struct vnetrx_virtq *vq, const struct vnetrx_vir
 
 /* Writes the chain into the ring, a slot for each segment. Members are linked privately as well, so that nothing has to
  * be read back; with IN_ORDER they follow each other anyway. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && 1 <= n <= vq->size;
+    requires \valid_read(segs + (0 .. n - 1)) && \separated(segs + (0 .. n - 1), vq->slots + (0 .. vq->size - 1));
+    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->slots[0 .. vq->size - 1].link;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+*/
 static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
 {
 	bool     big = vnrx_virtq_big(vq);
 	uint32_t slot = vq->free[vq->take];
 	unsigned i;
 
+	/*@ loop invariant i <= n && slot < vq->size;
+	    loop invariant vq->in_len == \null ==>
+	                   \forall integer k; 0 <= k < vq->size ==> vq->slots[k].link < vq->size;
+	    loop assigns i, slot, vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->slots[0 .. vq->size - 1].link;
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++) {
 		uint32_t flags = i < out ? 0u : VNRX_DESC_WRITE;
 		uint32_t next = 0;
 
 		if (i + 1u < n) {
 			flags |= VNRX_DESC_NEXT;
-			next = vq->free[(vq->take + i + 1u) & (vq->size - 1u)];
+			next = vq->free[vnrx_wrap(vq->take + i + 1u, vq->size)];
 		}
 		vq->slots[slot].link = (uint16_t)next;
 		desc_put(vq->desc + VNRX_DESC_SIZE * slot, segs[i].dma, desc_word(segs[i].len, flags, next, big), big);
@@ -130,6 +190,11 @@ static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *s
 }
 
 /* Writes the chain into the slot's table and the table's address into the ring. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_tables(vq) && 1 <= n <= vq->segs_max;
+    requires \valid_read(segs + (0 .. n - 1));
+    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+            vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1];
+*/
 static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
 {
 	bool     big = vnrx_virtq_big(vq);
@@ -138,6 +203,10 @@ static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg 
 	uint8_t *table = vq->tables + off;
 	unsigned i;
 
+	/*@ loop invariant i <= n;
+	    loop assigns i, table[0 .. VNRX_DESC_SIZE * n - 1];
+	    loop variant n - i;
+	*/
 	for (i = 0; i < n; i++) {
 		uint32_t flags = i < out ? 0u : VNRX_DESC_WRITE;
 		uint32_t next = 0;
@@ -171,7 +240,7 @@ void vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs
 		vq->slots[head].link = vq->avail;
 		vq->in_len[head] = vnrx_segs_len(segs + out, in);
 	}
-	avail_put(vq->driver, vq->avail & (vq->size - 1u), head, vnrx_virtq_big(vq));
+	avail_put(vq->driver, vnrx_wrap(vq->avail, vq->size), head, vnrx_virtq_big(vq));
 	added(vq, 1, slots);
 }
 
@@ -196,12 +265,18 @@ bool vnrx_split_wants_kick(const struct vnetrx_virtq *vq)
 
 /* ---- callbacks ---- */
 
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq);
+    assigns vq->driver[0 .. 2 * vq->size + 5];
+*/
 static void set_event(struct vnetrx_virtq *vq, uint32_t index)
 {
 	vnrx_shared_store16(vq->driver + SPLIT_ENTRIES + 2u * vq->size,
 	                    vnrx_order16((uint16_t)index, vnrx_virtq_big(vq)));
 }
 
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_split(vq);
+    assigns vq->driver[0 .. 1];
+*/
 static void set_flags(struct vnetrx_virtq *vq, uint16_t flags)
 {
 	vnrx_shared_store16(vq->driver + SPLIT_FLAGS, vnrx_order16(flags, vnrx_virtq_big(vq)));
