@@ -6,13 +6,15 @@
 #	after STAGE                  inside a stage: waits until the other has ended
 #	counted FILE                 inside a stage: adds the cases of a testlog.json to the stage
 #	counted_lines < OUTPUT       inside a stage: adds lines "ok ...", "not ok ...", "skip ..."
-#	total                        prints the sum of all stages since clear_stages; false when something failed
+#	total                        prints how long all stages since clear_stages took, and their sum; false when
+#	                             something failed
 
 clear_stages()
 {
 	logs=build/log/$1
 	mkdir -p "$logs"
 	rm -rf "${logs:?}"/*
+	stages_from=$(date +%s)
 }
 
 stage()
@@ -78,6 +80,7 @@ total()
 {
 	sums=$(sum_of "$logs"/*.count)
 	total_result=$?
+	echo "Took $(($(date +%s) - stages_from)) s."
 	# shellcheck disable=SC2086 # three numbers
 	in_words $sums
 	return $total_result

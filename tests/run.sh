@@ -8,9 +8,11 @@ usage()
 	cat <<'END'
 sh tests/run.sh [SUITE] [--no-install]
 
-(none)        unit tests in a release build, under Valgrind, with clang and its sanitizers, without compiler
-              extensions, with -Dgro=tcp; the corpora of the fuzzers; hygiene checks
+(none)        unit tests in a release build, under Valgrind, with clang and its sanitizers; the corpora of the fuzzers;
+              hygiene checks
 quick         builds and runs the unit tests with gcc only
+builds        unit tests in other builds of the library: -Dpool_debug=true under Valgrind, by clang without sanitizers,
+              without compiler extensions, with -Dgro=tcp (5 minutes)
 laws          random streams against the model and the laws, hostile devices: many more than by default
 ports         unit tests on armhf, aarch64 and s390x (big-endian) in emulation; symbols there and on riscv64
 live          front ends over vhost-user against a back end of others, dpdk-testpmd: every kind of ring and buffer,
@@ -38,7 +40,7 @@ for arg in "$@"; do
 	case $suite,$arg in
 	*,-h | *,--help) usage; exit 0 ;;
 	*,--no-install) forbid_install ;;
-	,quick | ,laws | ,ports | ,live | ,fuzz | ,hygiene) suite=$arg ;;
+	,quick | ,builds | ,laws | ,ports | ,live | ,fuzz | ,hygiene) suite=$arg ;;
 	fuzz,[1-9] | fuzz,[1-9][0-9] | fuzz,[1-9][0-9][0-9] | fuzz,[1-9][0-9][0-9][0-9]) minutes=$arg ;;
 	*) echo "unknown argument: $arg" >&2; usage >&2; exit 2 ;;
 	esac
@@ -64,6 +66,13 @@ on_gcc()
 	test_in build/gcc $natively --suite verified
 }
 
+# The only one that builds the benches with clang.
+on_clang()
+{
+	CC=clang configure build/clang $release
+	test_in build/clang $natively --suite verified
+}
+
 on_release()
 {
 	CC=gcc configure build/release $release
@@ -84,10 +93,12 @@ on_tcp_only()
 	engine_in build/tcp-only
 }
 
+# With their runtime as a shared library: a hundred programs link faster.
 configure_sanitizers()
 {
-	CC=clang configure build/sanitizers $checked -Db_sanitize=address,undefined -Db_lundef=false \
-		-Dc_args=-fno-sanitize-recover=all
+	CC=clang configure build/sanitizers $checked -Db_sanitize=address,undefined -Db_lundef=false -Dbenches=false \
+		-Dc_args='-fno-sanitize-recover=all -gline-tables-only -shared-libsan' \
+		-Dc_link_args="-shared-libsan -Wl,-rpath,$(clang -print-resource-dir)/lib/linux"
 }
 
 on_sanitizers()
@@ -96,7 +107,7 @@ on_sanitizers()
 	test_in build/sanitizers $natively --suite verified
 }
 
-# Fewer random streams: it is slow, and they run in the other builds.
+# Fewer random streams, and not each of all cases: it is slow, and they run in the other builds.
 under_memcheck()
 {
 	export VNETRX_COUNT=5 # a stage is a shell of its own
@@ -111,11 +122,10 @@ on_valgrind()
 	under_memcheck build/release $units --suite verified
 }
 
-# The engine's tests use no pool: nothing in them would differ.
 on_pool_debug()
 {
-	CC=gcc configure build/pool-debug $checked -Dpool_debug=true -Dexamples=false -Dbenches=false
-	under_memcheck build/pool-debug $units --no-suite engine
+	CC=gcc configure build/pool-debug $release -Dpool_debug=true -Dexamples=false -Dbenches=false
+	under_memcheck build/pool-debug $units --suite verified
 }
 
 # Prints the script's figures and counts its checks.
@@ -219,7 +229,13 @@ run_all()
 {
 	with $base valgrind g++ universal-ctags binutils && with_clang || return
 	echo "Two stages run at a time; logs are in $logs."
-	in_turn release sanitizers pool-debug valgrind portable tcp-only $(hygiene_names)
+	in_turn release sanitizers valgrind $(hygiene_names)
+}
+
+run_builds()
+{
+	with $base valgrind && with_clang || return
+	in_turn pool-debug clang portable tcp-only
 }
 
 run_quick()

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "support/gro_rig.h"
+#include "support/stream.h"
 
 #define LAYOUTS 12u
 #define SPLIT_MAX 140u
@@ -121,7 +122,7 @@ static void header_split_at_any_byte_gives_the_same(void **state)
 {
 	(void)state;
 	for (unsigned number = 0; number < LAYOUTS; number++) {
-		for (size_t at = 1; at < SPLIT_MAX && layout_known(number); at++) {
+		for (size_t at = 1; at < SPLIT_MAX && layout_known(number); at += stream_step(7)) {
 			try_split(number, (const size_t[3]){ at, at, at }, 0, 0);
 			try_split(number, (const size_t[3]){ at, 0, 0 }, 0, VNETRX_GRO_CSUM_BYTES);
 			try_split(number, (const size_t[3]){ 0, at, 0 }, 0, 0);

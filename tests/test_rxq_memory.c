@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "rxq/ops.h"
+#include "support/stream.h"
 
 #define ROUNDS 16u
 
@@ -56,11 +57,10 @@ static void fail_each(enum op op, unsigned most, uint32_t flags)
 {
 	struct vnetrx_rxq_config cfg = { .ring_size = 32, .frame_len_max = 9000, .run_size = 8192,
 	                                 .pkts_max = 1000, .runs_max = 500, .flags = flags };
-	unsigned n = 0;
-	bool more = true;
+	unsigned n = 1;
 
-	while (more) {
-		struct ops ops = { .op = op, .at = ++n, .most = most };
+	for (bool more = true; more; n += stream_step(5)) {
+		struct ops ops = { .op = op, .at = n, .most = most };
 		struct rxq_rig rig;
 
 		ops_open(&ops, &rig, &cfg);

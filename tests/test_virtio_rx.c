@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "support/stream.h"
 #include "virtio/rx_rig.h"
 
 #define MS 1000000u
@@ -87,18 +88,19 @@ static void ring_goes_on_when_the_16_bit_indices_wrap(void **state)
 {
 	struct rx_options opt = mergeable;
 	struct rx_rig r;
+	uint32_t frames = 140000u / stream_step(2);
 
 	(void)state;
 	opt.flags = VNETRX_VIRTQ_EVENT_IDX;
 	rx_rig_open(&r, &opt);
 	(void)vnetrx_rxq_fill(r.rxq);
-	for (uint32_t i = 0; i < 140000u; i++) {
+	for (uint32_t i = 0; i < frames; i++) {
 		assert_true(rx_rig_send(&r, 60));
 		if (i % 30u == 0u)
 			rx_rig_drain(&r);
 	}
 	rx_rig_drain(&r);
-	assert_int_equal(r.came, 140000);
+	assert_int_equal(r.came, frames);
 	rx_rig_close(&r);
 }
 

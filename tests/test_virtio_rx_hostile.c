@@ -39,7 +39,7 @@ static struct hostile_rig *rig_new(uint32_t flags, uint64_t seed)
 static void rig_end(struct hostile_rig *r)
 {
 	hostile_rig_balance(r);
-	hostile_rig_prove_good(r, 200);
+	hostile_rig_prove_good(r, scaled(200));
 	hostile_rig_close(r);
 	free(r);
 }

@@ -42,6 +42,11 @@ unsigned stream_count(unsigned usual)
 	return text != NULL ? (unsigned)strtoul(text, NULL, 0) : usual;
 }
 
+unsigned stream_step(unsigned few)
+{
+	return stream_count(10) < 10u ? few : 1u;
+}
+
 static void start_flow(struct stream *s, unsigned i)
 {
 	struct frame *f = &s->flow[i];
