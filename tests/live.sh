@@ -44,7 +44,7 @@ live()
 	done
 }
 
-live_box='box-rates box-exact box-udp box-order box-stop'
+live_box='box-rates box-exact box-udp box-order box-stop box-xdp box-lwip box-peers'
 
 # live_box STAGE: a stage of examples/run.sh live, shortened; 3 = skipped.
 live_box()

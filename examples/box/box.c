@@ -28,6 +28,7 @@
 
 #define LANES_MAX  (2u * PORT_QUEUES_MAX)
 #define EVENTS_MAX 64
+#define LOOK_NS    20000u /* --busy: between two looks at all that is not a ring */
 
 /* What an event is about: a lane's number, or one of these. */
 enum { EVENT_SIGNAL = LANES_MAX, EVENT_TIMER, EVENT_IN, EVENT_OUT };
@@ -204,6 +205,14 @@ static void wait_for_events(struct box *b, bool sleep)
 
 /* ---- running ---- */
 
+/* A look at AF_XDP's ring costs nothing, at a TAP a system call: that waits for epoll to say so, busy or not. */
+static bool wants_turn(const struct box *b, const struct lane *lane)
+{
+	if (lane->ready || (b->opts.busy && lane->in.region != NULL && !lane->blocked))
+		return true;
+	return !lane->blocked && vnetrx_rxq_deadline(lane->rxq) <= b->now;
+}
+
 /* true = nobody wants another turn. */
 static bool turn_all(struct box *b)
 {
@@ -213,7 +222,7 @@ static bool turn_all(struct box *b)
 	for (i = 0u; i < 2u * b->queues; i++) {
 		struct lane *lane = &b->lanes[i];
 
-		if (!lane->ready && (lane->blocked || vnetrx_rxq_deadline(lane->rxq) > b->now))
+		if (!wants_turn(b, lane))
 			continue;
 		b->now = lane_turn(lane, b->now);
 		look_at_lane(b, lane);
@@ -235,8 +244,15 @@ static void print_line(struct box *b)
 
 static void run(struct box *b)
 {
+	vnetrx_ns look = 0u;
+
 	while (!b->stopped && b->now < b->end) {
-		wait_for_events(b, turn_all(b));
+		bool asleep = turn_all(b);
+
+		if (b->opts.busy && b->now < look)
+			continue;
+		wait_for_events(b, asleep && !b->opts.busy);
+		look = b->now + LOOK_NS;
 		if (b->now >= b->next_line)
 			print_line(b);
 	}

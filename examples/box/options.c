@@ -22,6 +22,7 @@ enum {
 	OPT_ADAPTIVE,
 	OPT_TCP_ONLY,
 	OPT_SECONDS,
+	OPT_BUSY,
 	OPT_QUIET,
 	OPT_JSON,
 	OPT_HELP,
@@ -41,6 +42,7 @@ static const struct option longs[] = {
 	{ "adaptive", no_argument, NULL, OPT_ADAPTIVE },
 	{ "tcp-only", no_argument, NULL, OPT_TCP_ONLY },
 	{ "seconds", required_argument, NULL, OPT_SECONDS },
+	{ "busy", no_argument, NULL, OPT_BUSY },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -67,6 +69,7 @@ static const char usage[] =
 	"  --hold-max NS       and after so long whatever joins (64 times the timeout, at least 1 ms)\n"
 	"  --adaptive          each flow waits for a few of its own gaps; the timeout is not used\n"
 	"  --tcp-only          UDP and what is in tunnels is not joined\n"
+	"  --busy              look at AF_XDP's rings without sleeping; else sleep until there is something\n"
 	"  --seconds N         end after so long\n"
 	"  --quiet             print the sums at the end only\n"
 	"  --json              one JSON object for each line\n"
@@ -166,6 +169,9 @@ static bool flag(struct box_options *opts, int option)
 	case OPT_TCP_ONLY:
 		opts->rxq.gro_protos = VNETRX_GRO_TCP;
 		return true;
+	case OPT_BUSY:
+		opts->busy = true;
+		return true;
 	case OPT_QUIET:
 		opts->quiet = true;
 		return true;
@@ -181,7 +187,8 @@ static void defaults(struct box_options *opts)
 {
 	*opts = (struct box_options){ .in = { .queues = 1u } };
 	opts->rxq = (struct vnetrx_rxq_config){
-		.runs_max = 512u, /* the ring, and 64 KiB in each flow that GRO holds */
+		.runs_max = 1536u,  /* the ring, and 64 KiB in each flow that GRO holds, */
+		.pkts_max = 16384u, /* in up to 128 segments                             */
 		.gro_protos = VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL,
 		.gro_flags = VNETRX_GRO_PROFILE_VIRTIO,
 		.gro_timeout_ns = TIMEOUT_NS,

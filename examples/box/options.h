@@ -15,6 +15,7 @@ struct box_options {
 	struct port_config out;
 	struct vnetrx_rxq_config rxq;
 	uint64_t seconds; /* 0 = until stopped         */
+	bool     busy;    /* poll without sleeping     */
 	bool     json;
 	bool     quiet;   /* the sums at the end only  */
 };

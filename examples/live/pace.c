@@ -37,6 +37,7 @@ struct pace {
 	uint32_t gap_ns;
 	uint64_t took_ns;
 	uint64_t refused;  /* frames that were not taken on the way in */
+	uint8_t  places[BATCH][PACE_HDR + PACE_PAYLOAD_MAX];
 };
 
 /* ---- sending ---- */
@@ -50,8 +51,8 @@ static unsigned send_batch(struct pace *p, uint32_t i, unsigned n)
 	int sent;
 
 	for (k = 0u; k < n; k++) {
-		iov[k] = (struct iovec){ .iov_base = p->frames.bytes + (size_t)(i + k) * p->frames.len,
-					 .iov_len = p->frames.len };
+		pace_frame(&p->frames, p->places[k], i + k);
+		iov[k] = (struct iovec){ .iov_base = p->places[k], .iov_len = p->frames.len };
 		msgs[k] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &iov[k], .msg_iovlen = 1u } };
 		p->frames.sent_ns[i + k] = now;
 	}
@@ -64,9 +65,13 @@ static unsigned send_batch(struct pace *p, uint32_t i, unsigned n)
 /* As many as are due at each look: a sender that is late catches up. */
 static void send_all(struct pace *p)
 {
-	vnetrx_ns from = clock_now();
-	uint32_t i = 0u;
+	vnetrx_ns from;
+	uint32_t i;
 
+	for (i = 0u; i < BATCH; i++)
+		pace_frame_init(&p->frames, p->places[i]);
+	from = clock_now();
+	i = 0u;
 	while (i < p->frames.count) {
 		uint64_t due = (clock_now() - from) / p->gap_ns + 1u;
 		unsigned n = due > i ? (unsigned)(due - i) : 0u, sent;
@@ -187,7 +192,7 @@ static void report(struct pace *p)
 static bool read_options(struct pace *p, char **argv)
 {
 	static const char *const names[] = { "flows", "payload", "count", "gap" };
-	static const uint32_t lows[] = { 1u, 2u, 1u, 1u }, highs[] = { PACE_FLOWS_MAX, 8960u, 1u << 20, 1000000000u };
+	static const uint32_t lows[] = { 1u, 2u, 1u, 1u }, highs[] = { PACE_FLOWS_MAX, PACE_PAYLOAD_MAX, 1u << 20, 1000000000u };
 	uint32_t *const values[] = { &p->frames.flows, &p->frames.payload, &p->frames.count, &p->gap_ns };
 	unsigned i;
 

@@ -13,13 +13,14 @@
 #define PACE_HDR       54u    /* Ethernet, IPv4 and TCP headers                       */
 #define PACE_PORT      20000u /* flow i comes from port PACE_PORT + i                 */
 #define PACE_FLOWS_MAX 1024u
+#define PACE_PAYLOAD_MAX 8960u
 
 struct pace_frames {
 	uint32_t  count;
 	uint32_t  flows;   /* frame i belongs to flow i % flows    */
 	uint32_t  payload; /* bytes of TCP in each                 */
 	uint32_t  len;     /* of each frame                        */
-	uint8_t  *bytes;   /* frame i begins at i * len            */
+	uint32_t  sum;     /* of the words that are in every frame */
 	uint64_t *sent_ns; /* when each was sent, CLOCK_REALTIME   */
 };
 
@@ -31,9 +32,14 @@ struct pace_seen {
 	uint64_t *hold_ns; /* of each packet: from the sending of its first segment to its coming out */
 };
 
-/* Builds the frames; false = no memory. */
+/* count, flows and payload are set. False = no memory. */
 bool pace_frames_new(struct pace_frames *f);
 void pace_frames_delete(struct pace_frames *f);
+
+/* Frames are built where they are sent from, which the processor has at hand: pace_frame_init() once for each place,
+ * then pace_frame() makes it frame i, with right checksums, and touches headers only. */
+void pace_frame_init(const struct pace_frames *f, uint8_t *frame);
+void pace_frame(const struct pace_frames *f, uint8_t *frame, uint32_t i);
 
 /* From now on frames that are sent on the interface carry a flow hash; -1: see errno. Ends with the process. */
 int pace_hash(int ifindex);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,8 @@
 
 #define IP  14u
 #define TCP 34u
+
+#define PAYLOAD 0x55 /* each byte */
 
 /* Nobody's addresses: the kernel looks at such a frame no further than it must. */
 static const uint8_t header[PACE_HDR] = {
@@ -38,38 +39,43 @@ static uint32_t fold(uint32_t s)
 	return ~s & 0xffffu;
 }
 
-static void build(const struct pace_frames *f, uint32_t i)
+void pace_frame_init(const struct pace_frames *f, uint8_t *frame)
 {
-	uint8_t *frame = f->bytes + (size_t)i * f->len;
-	uint32_t turn = i / f->flows, seq = htonl(turn * f->payload);
-	uint32_t tcp_len = f->len - TCP;
-
 	memcpy(frame, header, PACE_HDR);
-	memset(frame + PACE_HDR, (int)(turn & 0xffu), f->payload);
+	memset(frame + PACE_HDR, PAYLOAD, f->payload);
 	put16(frame + IP + 2u, f->len - IP);
+}
+
+/* The sum over TCP's fields, with those of this frame in place of the zeros that f->sum counts. */
+void pace_frame(const struct pace_frames *f, uint8_t *frame, uint32_t i)
+{
+	uint32_t turn = i / f->flows, seq = turn * f->payload, port = PACE_PORT + i % f->flows;
+
 	put16(frame + IP + 4u, turn);
+	put16(frame + IP + 10u, 0u);
 	put16(frame + IP + 10u, fold(sum(frame + IP, 20u, 0u)));
-	put16(frame + TCP, PACE_PORT + i % f->flows);
-	memcpy(frame + TCP + 4u, &seq, sizeof(seq));
-	put16(frame + TCP + 16u, fold(sum(frame + TCP, tcp_len, sum(frame + IP + 12u, 8u, 6u + tcp_len))));
+	put16(frame + TCP, port);
+	put16(frame + TCP + 4u, seq >> 16);
+	put16(frame + TCP + 6u, seq & 0xffffu);
+	put16(frame + TCP + 16u, fold(f->sum + port + (seq >> 16) + (seq & 0xffffu)));
 }
 
 bool pace_frames_new(struct pace_frames *f)
 {
-	uint32_t i;
+	uint8_t frame[PACE_HDR + PACE_PAYLOAD_MAX];
+	uint32_t tcp_len = PACE_HDR - TCP + f->payload;
 
 	f->len = PACE_HDR + f->payload;
-	f->bytes = malloc((size_t)f->count * f->len);
-	f->sent_ns = calloc(f->count, sizeof(*f->sent_ns));
-	if (f->bytes == NULL || f->sent_ns == NULL)
+	pace_frame_init(f, frame);
+	f->sum = sum(frame + TCP, tcp_len, sum(frame + IP + 12u, 8u, 6u + tcp_len));
+	f->sent_ns = malloc(f->count * sizeof(*f->sent_ns));
+	if (f->sent_ns == NULL)
 		return false;
-	for (i = 0u; i < f->count; i++)
-		build(f, i);
+	memset(f->sent_ns, 1, f->count * sizeof(*f->sent_ns)); /* else its pages would come while frames are sent */
 	return true;
 }
 
 void pace_frames_delete(struct pace_frames *f)
 {
-	free(f->bytes);
 	free(f->sent_ns);
 }
