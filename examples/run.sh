@@ -7,14 +7,21 @@ usage()
 {
 	cat <<'END'
 usage: sh examples/run.sh [CAPTURE] [--no-install]
+       sh examples/run.sh live ...
 
 Builds the library and sends captured traffic through the whole receive path, each time with one stage more: one table.
 Then it writes what the host received as a capture.
 
+  live          instead: traffic of real kernels through vnetrx-box; live --help says more
   CAPTURE       pcap or pcapng, gzip too; without it, the captures recorded in examples/captures
   --no-install  install no Debian package; say what is missing instead
 END
 }
+
+if [ "${1:-}" = live ]; then
+	shift
+	exec sh "$(dirname "$0")/live/run.sh" "$@"
+fi
 
 start=$PWD
 cd "$(dirname "$0")/.."

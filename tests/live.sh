@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The front end against a device that others wrote: dpdk-testpmd with net_vhost. Sourced by tests/run.sh.
+# Real traffic. Sourced by tests/run.sh. Stages box-...: kernels on both sides of vnetrx-box, see examples/live/. The
+# others: the front end against a device that others wrote, dpdk-testpmd with net_vhost.
 #
 # One back end runs at a time, on the first CPU; the front end on the last. Each has an end in time, and is ended by its
 # process id. A stage that cannot run here says why and counts as skipped.
@@ -20,15 +21,33 @@ live()
 	backend_pid=
 	stage build build_live
 	[ -x "$live" ] && [ -x "$sink" ] || return
-	why=
-	backend_there >"$live_dir/why" 2>&1 || why=$(tail -n 1 "$live_dir/why")
-	for name in ${VNETRX_STAGES:-ways flood queues restart listen bursts idle rates stop}; do
+	why=unknown
+	for name in ${VNETRX_STAGES:-ways flood queues restart listen bursts idle rates stop $live_box}; do
+		case $name in
+		box-*)
+			stage "$name" live_box "${name#box-}"
+			continue
+			;;
+		esac
+		[ "$why" != unknown ] || why=$(why_no_backend)
 		if [ -n "$why" ]; then
 			stage "$name" skip_stage "$name: $why"
 		else
 			stage "$name" "live_$name"
 		fi
 	done
+}
+
+live_box='box-rates box-exact box-udp box-order box-stop'
+
+# live_box STAGE: a stage of examples/run.sh live, shortened; 3 = skipped.
+live_box()
+{
+	result=0
+	timeout 300 sh examples/run.sh live --quick "$1" >"$live_dir/box.out" 2>&1 || result=$?
+	cat "$live_dir/box.out"
+	counted_lines <"$live_dir/box.out"
+	[ $result = 0 ] || [ $result = 3 ]
 }
 
 build_live()
@@ -45,6 +64,12 @@ skip_stage()
 }
 
 # ---- the back end ----
+
+# Nothing, if it can run here.
+why_no_backend()
+{
+	backend_there >"$live_dir/why" 2>&1 || tail -n 1 "$live_dir/why"
+}
 
 # Can it run here? Says why not.
 backend_there()

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "options.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define MTU_BUF 1536u  /* 12 + 1518, rounded to 64 */
-#define MAX_BUF 4096u
-#define BUF_LOW 128u
-#define BUF_TOP 32768u
+#include "cli.h"
 
 enum { OPT_POLL = 256, OPT_TIMEOUT, OPT_HOLD, OPT_BUF, OPT_RING, OPT_FLOWS, OPT_SEED, OPT_UDP, OPT_UDP_ZERO,
        OPT_ADAPTIVE, OPT_RFC6864, OPT_NO_GRO,
@@ -65,74 +58,33 @@ static const char usage[] =
 	"\n"
 	"Exit: 0; 1 usage; 2 bad input (what was read before is written); 3 output failed.\n";
 
-/* The whole of `text` as a decimal number from low to high. */
-static bool number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+static bool buffers(struct replay_options *opts, const struct cli_option *o)
 {
-	char *end = NULL;
-	unsigned long long v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && v >= low && v <= high) {
-		*value = v;
-		return true;
-	}
-	fprintf(stderr, "vnetrx-replay: --%s %s: not a number from %llu to %llu\n", option, text,
-	        (unsigned long long)low, (unsigned long long)high);
-	return false;
-}
-
-static bool number32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
-{
-	uint64_t v = 0u;
-
-	if (!number(option, text, low, high, &v))
+	if (!cli_buffers(o, &opts->buf_len_min))
 		return false;
-	*value = (uint32_t)v;
+	opts->buf_len_max = opts->buf_len_min;
 	return true;
 }
 
-static bool buffers(struct replay_options *opts, const char *text)
-{
-	uint32_t len = 0u;
-
-	if (strcmp(text, "mtu") == 0) {
-		len = MTU_BUF;
-	} else if (strcmp(text, "max") == 0) {
-		len = MAX_BUF;
-	} else if (strcmp(text, "auto") != 0) {
-		if (!isdigit((unsigned char)text[0])) {
-			fprintf(stderr, "vnetrx-replay: --buf %s: not auto, mtu, max or a number from %u to %u\n",
-			        text, BUF_LOW, BUF_TOP);
-			return false;
-		}
-		if (!number32("buf", text, BUF_LOW, BUF_TOP, &len))
-			return false;
-	}
-	opts->buf_len_min = len;
-	opts->buf_len_max = len;
-	return true;
-}
-
-static bool valued(struct replay_options *opts, int option, const char *arg)
+static bool valued(struct replay_options *opts, int option, const struct cli_option *o)
 {
 	switch (option) {
 	case OPT_POLL:
-		return number32("poll", arg, 0u, 65536u, &opts->poll);
+		return cli_number32(o, 0u, 65536u, &opts->poll);
 	case OPT_TIMEOUT:
-		return number("flush-timeout", arg, 0u, 1000000000000u, &opts->flush_timeout);
+		return cli_number(o, 0u, 1000000000000u, &opts->flush_timeout);
 	case OPT_HOLD:
-		return number("hold-max", arg, 0u, 1000000000000u, &opts->hold_max);
+		return cli_number(o, 0u, 1000000000000u, &opts->hold_max);
 	case OPT_BUF:
-		return buffers(opts, arg);
+		return buffers(opts, o);
 	case OPT_RING:
-		return number32("ring", arg, 1u, 32768u, &opts->ring);
+		return cli_number32(o, 1u, 32768u, &opts->ring);
 	case OPT_FLOWS:
-		return number32("flows", arg, 1u, 65536u, &opts->flows);
+		return cli_number32(o, 1u, 65536u, &opts->flows);
 	case OPT_SEED:
-		return number("seed", arg, 0u, UINT64_MAX, &opts->seed);
+		return cli_number(o, 0u, UINT64_MAX, &opts->seed);
 	default:
-		opts->meta = arg;
+		opts->meta = o->text;
 		return true;
 	}
 }
@@ -176,20 +128,22 @@ static bool flag(struct replay_options *opts, int option)
 
 int replay_options_read(struct replay_options *opts, int argc, char **argv)
 {
-	int option;
+	struct cli_option o = { .program = "vnetrx-replay" };
+	int option, at = 0;
 
 	*opts = (struct replay_options){ .poll = 64u, .ring = 256u, .flows = 64u, .seed = 1u };
-	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
 		if (option == OPT_HELP) {
 			fputs(usage, stdout);
 			return 0;
 		}
 		if (option == OPT_VERSION) {
-			printf("vnetrx-replay %d.%d.%d\n", VNETRX_VERSION_MAJOR, VNETRX_VERSION_MINOR,
-			       VNETRX_VERSION_PATCH);
+			cli_version(o.program);
 			return 0;
 		}
-		if (option == '?' || (optarg != NULL ? !valued(opts, option, optarg) : !flag(opts, option)))
+		o.name = longs[at].name;
+		o.text = optarg;
+		if (option == '?' || (optarg != NULL ? !valued(opts, option, &o) : !flag(opts, option)))
 			return 1;
 	}
 	if (argc - optind != 2) {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "burst.h"
+#include "counters.h"
 #include "heap.h"
 #include "options.h"
 #include "pcap.h"
@@ -276,12 +277,6 @@ static int run(struct replay *r)
 	return code;
 }
 
-static uint64_t drops(const struct vnetrx_merge_stats *m)
-{
-	return m->drop_error + m->drop_short + m->drop_long + m->drop_nbufs + m->drop_missing + m->drop_decode +
-	       m->drop_meta + m->drop_frame_long + m->drop_no_pkt;
-}
-
 static void report(struct replay *r)
 {
 	struct vnetrx_rxq_stats stats;
@@ -290,13 +285,16 @@ static void report(struct replay *r)
 	if (r->lost > 0u)
 		fprintf(stderr, "vnetrx-replay: warning: %" PRIu64 " of %" PRIu64
 		        " packets are larger than the ring and are missing\n", r->lost, r->read);
-	if (drops(&stats.merge) > 0u)
+	if (counters_drops(&stats.merge) > 0u)
 		fprintf(stderr, "vnetrx-replay: warning: %" PRIu64 " of %" PRIu64
-		        " packets were dropped; --stats says why\n", drops(&stats.merge), r->read);
+		        " packets were dropped; --stats says why\n", counters_drops(&stats.merge), r->read);
 	if (r->opts.stats)
-		replay_stats_table(&stats);
-	if (r->opts.json)
-		replay_stats_json(&stats);
+		counters_table(stdout, &stats, true);
+	if (r->opts.json) {
+		printf("{");
+		counters_json(stdout, "", &stats);
+		printf("}\n");
+	}
 	if (fflush(stdout) != 0)
 		failed(r, "standard output");
 }

@@ -2,7 +2,6 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static const char *const reasons[VNETRX_LEFT_NUM] = {
 	[VNETRX_LEFT_PASSED] = "passed",
@@ -50,29 +49,4 @@ bool replay_meta(FILE *file, uint64_t n, const struct vnetrx_pkt *pkt, vnetrx_ns
 	               ",\"last_ns\":%" PRIu64 ",\"out_ns\":%" PRIu64 ",\"left\":\"%s\"}\n",
 	               n, pkt->len, pkt->segs, pkt->gso_size, pkt->rx_gso_size, ids, pkt->nfrags,
 	               pkt->nbufs, pkt->truesize, pkt->seen_first, pkt->seen_last, out_ns, left) > 0;
-}
-
-static uint64_t counter(const struct vnetrx_rxq_stats *stats, unsigned i)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)stats + i * sizeof(value), sizeof(value));
-	return value;
-}
-
-void replay_stats_table(const struct vnetrx_rxq_stats *stats)
-{
-	unsigned i;
-
-	for (i = 0u; vnetrx_stats_name(i) != NULL; i++)
-		printf("%-22s %12" PRIu64 "  %s\n", vnetrx_stats_name(i), counter(stats, i), vnetrx_stats_text(i));
-}
-
-void replay_stats_json(const struct vnetrx_rxq_stats *stats)
-{
-	unsigned i;
-
-	for (i = 0u; vnetrx_stats_name(i) != NULL; i++)
-		printf("%s\"%s\":%" PRIu64, i == 0u ? "{" : ",", vnetrx_stats_name(i), counter(stats, i));
-	printf("}\n");
 }

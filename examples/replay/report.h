@@ -6,15 +6,8 @@
 #include <stdio.h>
 
 #include "vnetrx/pkt.h"
-#include "vnetrx/stats.h"
 
 /* One JSON line about the n-th delivered packet; false: the file does not take it. */
 bool replay_meta(FILE *file, uint64_t n, const struct vnetrx_pkt *pkt, vnetrx_ns out_ns);
-
-/* All counters as a table. */
-void replay_stats_table(const struct vnetrx_rxq_stats *stats);
-
-/* All counters as one JSON object. */
-void replay_stats_json(const struct vnetrx_rxq_stats *stats);
 
 #endif

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "options.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define MTU_BUF 1536u /* 12 + 1518, rounded to 64 */
-#define MAX_BUF 4096u
-#define TOP_BUF 32768u
+#include "cli.h"
 
 enum {
 	OPT_LISTEN = 256,
@@ -88,72 +82,38 @@ static const char usage[] =
 	"\n"
 	"Exit: 0; 1 usage; 2 back end or memory is not as it must be; 3 ended before --count; 4 a buffer was lost.\n";
 
-/* The whole of `text` as a decimal number from low to high. */
-static bool number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+static bool buffers(struct vnetrx_rxq_config *rxq, const struct cli_option *o)
 {
-	char *end = NULL;
-	unsigned long long v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && v >= low && v <= high) {
-		*value = v;
-		return true;
-	}
-	fprintf(stderr, "vnetrx-vhost-sink: --%s %s: not a number from %llu to %llu\n", option, text,
-		(unsigned long long)low, (unsigned long long)high);
-	return false;
-}
-
-static bool number32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
-{
-	uint64_t v = 0u;
-
-	if (!number(option, text, low, high, &v))
+	if (!cli_buffers(o, &rxq->buf_len_min))
 		return false;
-	*value = (uint32_t)v;
+	rxq->buf_len_max = rxq->buf_len_min;
 	return true;
 }
 
-static bool buffers(struct vnetrx_rxq_config *rxq, const char *text)
-{
-	uint32_t len = 0u;
-
-	if (strcmp(text, "mtu") == 0)
-		len = MTU_BUF;
-	else if (strcmp(text, "max") == 0)
-		len = MAX_BUF;
-	else if (strcmp(text, "auto") != 0 && !number32("buf", text, 128u, TOP_BUF, &len))
-		return false;
-	rxq->buf_len_min = len;
-	rxq->buf_len_max = len;
-	return true;
-}
-
-static bool valued(struct sink_options *opts, int option, const char *arg)
+static bool valued(struct sink_options *opts, int option, const struct cli_option *o)
 {
 	uint64_t mib = 0u;
 
 	switch (option) {
 	case OPT_QUEUES:
-		return number32("queues", arg, 1u, VHOST_PAIRS_MAX, &opts->net.pairs);
+		return cli_number32(o, 1u, VHOST_PAIRS_MAX, &opts->net.pairs);
 	case OPT_RING:
-		return number32("ring", arg, 2u, 32768u, &opts->net.rx_size);
+		return cli_number32(o, 2u, 32768u, &opts->net.rx_size);
 	case OPT_BUF:
-		return buffers(&opts->net.rxq, arg);
+		return buffers(&opts->net.rxq, o);
 	case OPT_MTU:
-		return number32("mtu", arg, 68u, 65535u - 18u, &opts->mtu);
+		return cli_number32(o, 68u, 65535u - 18u, &opts->mtu);
 	case OPT_MEMORY:
-		if (!number("memory", arg, 2u, 65536u, &mib))
+		if (!cli_number(o, 2u, 65536u, &mib))
 			return false;
 		opts->net.region_size = (size_t)mib << 20;
 		return true;
 	case OPT_TIMEOUT:
-		return number("flush-timeout", arg, 0u, 1000000000000u, &opts->net.rxq.gro_timeout_ns);
+		return cli_number(o, 0u, 1000000000000u, &opts->net.rxq.gro_timeout_ns);
 	case OPT_SECONDS:
-		return number("seconds", arg, 1u, 1000000000u, &opts->seconds);
+		return cli_number(o, 1u, 1000000000u, &opts->seconds);
 	default:
-		return number("count", arg, 1u, UINT64_MAX, &opts->count);
+		return cli_number(o, 1u, UINT64_MAX, &opts->count);
 	}
 }
 
@@ -203,20 +163,22 @@ static bool flag(struct sink_options *opts, int option)
 
 int sink_options_read(struct sink_options *opts, int argc, char **argv)
 {
-	int option;
+	struct cli_option o = { .program = "vnetrx-vhost-sink" };
+	int option, at = 0;
 
 	*opts = (struct sink_options){ .kinds = VHOST_NET_MRG, .mtu = 1500u };
-	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
 		if (option == OPT_HELP) {
 			fputs(usage, stdout);
 			return 0;
 		}
 		if (option == OPT_VERSION) {
-			printf("vnetrx-vhost-sink %d.%d.%d\n", VNETRX_VERSION_MAJOR, VNETRX_VERSION_MINOR,
-			       VNETRX_VERSION_PATCH);
+			cli_version(o.program);
 			return 0;
 		}
-		if (option == '?' || (optarg != NULL ? !valued(opts, option, optarg) : !flag(opts, option)))
+		o.name = longs[at].name;
+		o.text = optarg;
+		if (option == '?' || (optarg != NULL ? !valued(opts, option, &o) : !flag(opts, option)))
 			return EXIT_USAGE;
 	}
 	if (argc - optind != 1) {

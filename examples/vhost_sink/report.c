@@ -4,27 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-static uint64_t counter(const struct vnetrx_rxq_stats *stats, unsigned i)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)stats + i * sizeof(value), sizeof(value));
-	return value;
-}
-
-static void add(struct vnetrx_rxq_stats *sum, const struct vnetrx_rxq_stats *stats)
-{
-	unsigned i;
-
-	for (i = 0u; i < VNETRX_STATS_NUM; i++) {
-		uint64_t value = counter(sum, i) + counter(stats, i);
-
-		memcpy((char *)sum + i * sizeof(value), &value, sizeof(value));
-	}
-}
+#include "counters.h"
 
 void sink_sums_read(struct sink_sums *sums, const struct vhost_net *net, vnetrx_ns now)
 {
@@ -42,35 +24,21 @@ void sink_sums_read(struct sink_sums *sums, const struct vhost_net *net, vnetrx_
 		struct vnetrx_rxq_stats stats;
 
 		vnetrx_rxq_read_stats(pair->rxq, &stats);
-		add(&sums->stats, &stats);
+		counters_add(&sums->stats, &stats);
 		sums->interrupts += pair->rx_ring->calls;
 		sums->doorbells += pair->dev.doorbells;
 	}
 }
 
-static uint64_t drops(const struct vnetrx_merge_stats *m)
-{
-	return m->drop_error + m->drop_short + m->drop_long + m->drop_nbufs + m->drop_missing + m->drop_decode +
-	       m->drop_meta + m->drop_frame_long + m->drop_no_pkt;
-}
-
 static void json_line(const struct sink_sums *from, const struct sink_sums *to)
 {
-	unsigned i;
-
 	printf("{\"seconds\":%.3f,\"cpu_seconds\":%.4f,\"connects\":%" PRIu64 ",\"interrupts\":%" PRIu64
-	       ",\"doorbells\":%" PRIu64 ",\"drops\":%" PRIu64,
+	       ",\"doorbells\":%" PRIu64 ",\"drops\":%" PRIu64 ",",
 	       (double)(to->now - from->now) / 1e9, (double)(to->cpu_ns - from->cpu_ns) / 1e9, to->connects,
-	       to->interrupts, to->doorbells, drops(&to->stats.merge));
-	for (i = 0u; vnetrx_stats_name(i) != NULL; i++)
-		printf(",\"%s\":%" PRIu64, vnetrx_stats_name(i), counter(&to->stats, i));
+	       to->interrupts, to->doorbells, counters_drops(&to->stats.merge));
+	counters_json(stdout, "", &to->stats);
 	printf("}\n");
 	fflush(stdout);
-}
-
-static double ratio(uint64_t a, uint64_t b)
-{
-	return b != 0u ? (double)a / (double)b : 0.0;
 }
 
 void sink_report_line(const struct sink_sums *from, const struct sink_sums *to, bool json)
@@ -87,24 +55,20 @@ void sink_report_line(const struct sink_sums *from, const struct sink_sums *to, 
 	printf("%8.3f Mpps %8.3f Gbit/s  %5.2f bufs/pkt %6.2f segs/delivered  posted %5" PRIu64 "  drops %" PRIu64
 	       "  intr/s %8.0f  doorbells/s %8.0f  cpu %5.1f %%\n",
 	       (double)pkts / s / 1e6, (double)(b->merge.bytes - a->merge.bytes) * 8.0 / s / 1e9,
-	       ratio(b->merge.bufs - a->merge.bufs, pkts), ratio(b->queue.delivered_segs - a->queue.delivered_segs, up),
-	       b->pool.bufs_lent, drops(&b->merge) - drops(&a->merge), (double)(to->interrupts - from->interrupts) / s,
+	       counters_ratio(b->merge.bufs - a->merge.bufs, pkts),
+	       counters_ratio(b->queue.delivered_segs - a->queue.delivered_segs, up), b->pool.bufs_lent,
+	       counters_drops(&b->merge) - counters_drops(&a->merge), (double)(to->interrupts - from->interrupts) / s,
 	       (double)(to->doorbells - from->doorbells) / s, (double)(to->cpu_ns - from->cpu_ns) / s / 1e7);
 	fflush(stdout);
 }
 
 void sink_report_end(const struct sink_sums *from, const struct sink_sums *to, bool json)
 {
-	unsigned i;
-
 	if (json) {
 		json_line(from, to);
 		return;
 	}
 	printf("\nAltogether:\n");
 	sink_report_line(from, to, false);
-	for (i = 0u; vnetrx_stats_name(i) != NULL; i++)
-		if (counter(&to->stats, i) != 0u)
-			printf("%-22s %14" PRIu64 "  %s\n", vnetrx_stats_name(i), counter(&to->stats, i),
-			       vnetrx_stats_text(i));
+	counters_table(stdout, &to->stats, false);
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vnetrx/base.h"
+
+#define MTU_BUF 1536u /* 12 + 1518, rounded to 64 */
+#define MAX_BUF 4096u
+#define LOW_BUF 128u
+#define TOP_BUF 32768u
+
+bool cli_number(const struct cli_option *option, uint64_t low, uint64_t high, uint64_t *value)
+{
+	char *end = NULL;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(option->text, &end, 10);
+	if (isdigit((unsigned char)option->text[0]) && *end == '\0' && errno == 0 && v >= low && v <= high) {
+		*value = v;
+		return true;
+	}
+	fprintf(stderr, "%s: --%s %s: not a number from %llu to %llu\n", option->program, option->name, option->text,
+		(unsigned long long)low, (unsigned long long)high);
+	return false;
+}
+
+bool cli_number32(const struct cli_option *option, uint32_t low, uint32_t high, uint32_t *value)
+{
+	uint64_t v = 0u;
+
+	if (!cli_number(option, low, high, &v))
+		return false;
+	*value = (uint32_t)v;
+	return true;
+}
+
+bool cli_buffers(const struct cli_option *option, uint32_t *len)
+{
+	*len = 0u;
+	if (strcmp(option->text, "auto") == 0)
+		return true;
+	if (strcmp(option->text, "mtu") == 0)
+		*len = MTU_BUF;
+	else if (strcmp(option->text, "max") == 0)
+		*len = MAX_BUF;
+	else if (isdigit((unsigned char)option->text[0]))
+		return cli_number32(option, LOW_BUF, TOP_BUF, len);
+	else
+		fprintf(stderr, "%s: --%s %s: not auto, mtu, max or a number from %u to %u\n", option->program,
+			option->name, option->text, LOW_BUF, TOP_BUF);
+	return *len != 0u;
+}
+
+void cli_version(const char *program)
+{
+	printf("%s %d.%d.%d\n", program, VNETRX_VERSION_MAJOR, VNETRX_VERSION_MINOR, VNETRX_VERSION_PATCH);
+}
