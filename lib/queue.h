@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receive queue's state, shared by the pipeline (rxq.c), its set-up (rxq_config.c) and what it says about
- * itself (rxq_stats.c). */
+/* The receive queue's state, shared by the pipeline (rxq.c), its refill (rxq_fill.c), its set-up (rxq_config.c)
+ * and what it says about itself (rxq_stats.c). */
 #ifndef VNRX_QUEUE_H
 #define VNRX_QUEUE_H
 
@@ -46,6 +46,7 @@ struct vnetrx_rxq {
 	uint32_t  ring_size;
 	bool      is_short;          /* fewer than ring_size buffers posted                     */
 	bool      is_broken;
+	bool      is_starved;        /* no packet descriptor was free when one was wanted last  */
 	bool      is_full;           /* the host took less than was offered: it is not asked again in this call */
 	bool      flush_each;        /* gro_timeout_ns 0: complete() empties GRO                */
 	vnetrx_ns retry_ns;
@@ -60,5 +61,8 @@ struct vnetrx_rxq {
 
 /* Copies the counters to where other threads read them. At the end of each call that changed them. */
 void vnrx_rxq_publish(struct vnetrx_rxq *q);
+
+/* Brings the ring to ring_size as far as memory and device allow. */
+void vnrx_rxq_refill(struct vnetrx_rxq *q);
 
 #endif

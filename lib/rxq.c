@@ -11,71 +11,6 @@
 #include "buf/pool.h"
 #include "gro/wait.h"
 
-/* A device with less than this part of its ring is low. */
-#define LOW_DIV 4u
-
-/* ---- buffers to the device ---- */
-
-/* Posts n buffers; what the device does not take goes back to the pool. Returns how many it took. */
-static unsigned post(struct vnetrx_rxq *q, const struct vnetrx_buf *bufs, unsigned n)
-{
-	unsigned took;
-
-	if (q->dev_ops.sync_dev != NULL) {
-		for (unsigned i = 0; i < n; i++)
-			q->dev_ops.sync_dev(q->dev, bufs[i].addr, bufs[i].dma, bufs[i].len);
-	}
-	took = q->dev_ops.post(q->dev, bufs, n);
-	if (took > n)
-		took = n;
-	q->stats.posted += took;
-	for (unsigned i = took; i < n; i++)
-		(void)vnetrx_pool_put(q->pool, &bufs[i].id, 1);
-	return took;
-}
-
-static void kick(struct vnetrx_rxq *q)
-{
-	if (q->dev_ops.kick != NULL) {
-		q->stats.kicks++;
-		q->dev_ops.kick(q->dev);
-	}
-}
-
-/* Brings the ring to ring_size as far as memory and device allow. A device that may have run low hears of the first
- * buffers at once, not when the last are posted. */
-static void refill(struct vnetrx_rxq *q)
-{
-	struct vnetrx_buf *bufs = q->batch.u.bufs;
-	uint32_t len = vnetrx_sizer_len(&q->sizer);
-	uint32_t lent = vnrx_pool_lent(q->pool);
-	uint32_t want = q->ring_size - lent;
-	bool low = lent < q->ring_size / LOW_DIV;
-	bool posted = false;
-
-	while (want > 0u) {
-		unsigned ask = want < VNRX_BATCH ? want : VNRX_BATCH;
-		unsigned got = vnetrx_pool_get(q->pool, len, bufs, ask);
-		unsigned took = got > 0u ? post(q, bufs, got) : 0u;
-
-		posted = posted || took > 0u;
-		want -= took;
-		if (took < ask)
-			break;
-		if (low && want > 0u) {
-			kick(q);
-			low = posted = false;
-		}
-	}
-	q->is_short = want > 0u;
-	if (q->is_short) {
-		q->stats.short_refills++;
-		q->retry_at = q->clock < VNETRX_NEVER - 1u - q->retry_ns ? q->clock + q->retry_ns : VNETRX_NEVER - 1u;
-	}
-	if (posted)
-		kick(q);
-}
-
 /* ---- packets to the host ---- */
 
 static void count_delivered(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n, bool undo)
@@ -196,6 +131,13 @@ static void learn(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned
 
 /* ---- one batch ---- */
 
+static void broke(struct vnetrx_rxq *q)
+{
+	q->is_broken = true;
+	q->stats.broken++;
+	vnetrx_merge_end(q->merge);
+}
+
 /* Takes up to max completions from the device through all stages. Returns how many there were; *pkts = how many packets
  * they made or lost. */
 static unsigned batch(struct vnetrx_rxq *q, unsigned max, unsigned *pkts_out)
@@ -208,9 +150,7 @@ static unsigned batch(struct vnetrx_rxq *q, unsigned max, unsigned *pkts_out)
 
 	*pkts_out = 0;
 	if (reaped < 0) {
-		q->is_broken = true;
-		q->stats.broken++;
-		vnetrx_merge_end(q->merge);
+		broke(q);
 		return 0;
 	}
 	reaped = (unsigned)reaped < max ? reaped : (int)max;
@@ -229,14 +169,49 @@ static unsigned batch(struct vnetrx_rxq *q, unsigned max, unsigned *pkts_out)
 	return (unsigned)reaped;
 }
 
-/* Most completions that may be taken now: each may need a packet descriptor. */
+/* The packet under assembly has every descriptor: no wait helps it. It goes on without another one, or is dropped. */
+static bool merge_has_all(const struct vnetrx_rxq *q)
+{
+	return q->merge->state == VNRX_MERGE_JOIN && q->merge->head->nfrags == q->pool->pkts_num;
+}
+
+/* Whether every packet descriptor is in use: the ring fills, the device drops. The next one that is freed wakes the
+ * host; what was freed before that was asked for is taken up here. */
+static bool starved(struct vnetrx_rxq *q)
+{
+	bool was = q->is_starved;
+
+	q->is_starved = false;
+	if (VNRX_LIKELY(vnetrx_pool_pkts_free(q->pool) > 0u))
+		return false;
+	if (merge_has_all(q))
+		return false;
+	vnrx_pool_set_short(q->pool, true);
+	if (vnetrx_pool_collect(q->pool) > 0u)
+		return false;
+	q->is_starved = true;
+	if (!was)
+		q->stats.starved++;
+	return true;
+}
+
+/* Most completions that may be taken now, at least one: each may need a packet descriptor. */
 static unsigned batch_max(const struct vnetrx_rxq *q, unsigned budget_left)
 {
 	unsigned max = vnetrx_pool_pkts_free(q->pool);
 
+	if (max == 0u) /* not starved(), nevertheless */
+		max = 1;
 	if (max > VNRX_BATCH)
 		max = VNRX_BATCH;
 	return max < budget_left ? max : budget_left;
+}
+
+/* Nothing may be taken from the device, but that it is broken it may say. */
+static VNRX_COLD void look(struct vnetrx_rxq *q)
+{
+	if (!q->is_broken && q->dev_ops.reap(q->dev, q->batch.u.done, 0) < 0)
+		broke(q);
 }
 
 /* Takes what the device has, up to budget packets, as long as the host takes what comes out. */
@@ -244,19 +219,17 @@ static unsigned take(struct vnetrx_rxq *q, unsigned budget)
 {
 	unsigned taken = 0;
 
-	while (taken < budget && q->fifo.first == NULL && !q->is_broken) {
-		unsigned max = batch_max(q, budget - taken);
-		unsigned pkts, reaped;
+	while (taken < budget && !q->is_broken) {
+		unsigned max, pkts, reaped;
 
-		if (max == 0u) { /* every descriptor is at the host: the ring fills, the device drops, wake tells */
-			vnrx_pool_set_short(q->pool, true);
-			if (vnetrx_pool_collect(q->pool) > 0u) /* freed before wake was asked for */
-				continue;
+		if (q->fifo.first != NULL || starved(q)) {
+			look(q);
 			break;
 		}
+		max = batch_max(q, budget - taken);
 		reaped = batch(q, max, &pkts);
 		taken += pkts;
-		refill(q);
+		vnrx_rxq_refill(q);
 		pass(q);
 		deliver(q);
 		if (reaped < max)
@@ -298,7 +271,7 @@ static unsigned poll(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 	q->polled_at = q->clock;
 	q->stats.polls++;
 	if (q->is_short && !q->is_broken)
-		refill(q);
+		vnrx_rxq_refill(q);
 	deliver(q);
 	taken = take(q, budget);
 	if (q->gro != NULL) {
@@ -330,6 +303,8 @@ unsigned vnetrx_rxq_expire(struct vnetrx_rxq *q, unsigned budget, vnetrx_ns now)
 
 bool vnetrx_rxq_complete(struct vnetrx_rxq *q, vnetrx_ns now)
 {
+	bool sleep;
+
 	begin(q, now);
 	if (q->gro != NULL && q->flush_each)
 		vnetrx_gro_flush(q->gro, &q->fifo);
@@ -338,19 +313,21 @@ bool vnetrx_rxq_complete(struct vnetrx_rxq *q, vnetrx_ns now)
 	q->polled_at = VNETRX_NEVER;
 	deliver(q);
 	if (q->is_short && !q->is_broken)
-		refill(q);
+		vnrx_rxq_refill(q);
 	tell_timer(q);
+	/* Last, since a refill may have changed what is waited for. */
+	sleep = q->is_broken || q->fifo.first != NULL || starved(q);
 	vnrx_rxq_publish(q);
-	if (q->is_broken || q->fifo.first != NULL || q->dev_ops.arm == NULL)
-		return true;
-	return !q->dev_ops.arm(q->dev);
+	return sleep || q->dev_ops.arm == NULL || !q->dev_ops.arm(q->dev);
 }
 
 unsigned vnetrx_rxq_fill(struct vnetrx_rxq *q)
 {
 	begin(q, q->clock);
 	if (!q->is_broken)
-		refill(q);
+		vnrx_rxq_refill(q);
+	if (q->is_starved && !starved(q)) /* who waits for a descriptor has to poll */
+		vnrx_pool_wake(q->pool);
 	vnrx_rxq_publish(q);
 	return vnrx_pool_lent(q->pool);
 }

@@ -2,6 +2,8 @@
 /* What a queue says about itself: its state, and the counters of all stages as one, with a copy for other threads. */
 #include "queue.h"
 
+#include "buf/pool.h"
+
 _Static_assert(sizeof(struct vnetrx_rxq_stats) == VNRX_STATS_WORDS * sizeof(size_t), "whole words");
 _Static_assert(offsetof(struct vnetrx_rxq_stats, gro) + sizeof(struct vnetrx_gro_stats) ==
                        sizeof(struct vnetrx_rxq_stats), "the last, so that a queue without GRO may leave them out");
@@ -40,7 +42,9 @@ enum vnetrx_rxq_state vnetrx_rxq_state(const struct vnetrx_rxq *q)
 		return VNETRX_RXQ_BROKEN;
 	if (q->fifo.first != NULL)
 		return VNETRX_RXQ_STALLED;
-	return q->is_short ? VNETRX_RXQ_SHORT : VNETRX_RXQ_RUNNING;
+	if (vnetrx_pool_pkts_free(q->pool) == 0u)
+		return VNETRX_RXQ_STARVED;
+	return vnrx_pool_lent(q->pool) < q->ring_size ? VNETRX_RXQ_SHORT : VNETRX_RXQ_RUNNING;
 }
 
 uint32_t vnetrx_rxq_buf_len(const struct vnetrx_rxq *q)

@@ -58,6 +58,7 @@ static void init_calls_no_op(void **state)
 	rxq_rig_open(&rig, &defaults, NULL);
 	softdev_read_stats(rig.dev, &dev);
 	assert_true(dev.posted == 0u && dev.kicks == 0u && dev.arms == 0u);
+	assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_SHORT); /* nothing is posted yet */
 	assert_true(rig.host.allocs == 0u && rig.host.timer_sets == 0u && rig.host.offers == 0u);
 	assert_int_equal(vnetrx_rxq_fini(rig.rxq), VNETRX_OK);
 	assert_int_equal(vnetrx_rxq_init(&rig.rxq, &rig.cfg, rig.mem, vnetrx_rxq_footprint(&rig.cfg, NULL)), VNETRX_OK);
@@ -221,7 +222,9 @@ static void reclaim_counts_what_the_device_had(void **state)
 	rxq_rig_open(&rig, &defaults, NULL);
 	(void)vnetrx_rxq_fill(rig.rxq);
 	softdev_reset(rig.dev);
+	assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_RUNNING);
 	assert_int_equal(vnetrx_rxq_reclaim(rig.rxq), 64);
+	assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_SHORT);
 	assert_int_equal(vnetrx_rxq_reclaim(rig.rxq), 0);
 	assert_true(rxq_rig_stats(&rig).queue.reclaimed == 64u);
 	assert_true(rxq_rig_stats(&rig).pool.bufs_lent == 0u);

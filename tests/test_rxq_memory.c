@@ -198,6 +198,190 @@ static void descriptors_that_are_all_at_the_host_cost_no_packet(void **state)
 	rxq_rig_close(&rig);
 }
 
+/* Four descriptors, all at the host, and `more` packets at the device. */
+static void keep_four(struct ops *ops, struct rxq_rig *rig, struct frame *f, unsigned more, uint32_t flags)
+{
+	const struct vnetrx_rxq_config cfg = { .ring_size = 32, .frame_len_max = 2000, .pkts_max = 4,
+		                               .copy_len_max = 0xffff, .flags = flags };
+
+	ops_open(ops, rig, &cfg);
+	(void)vnetrx_rxq_fill(rig->rxq);
+	frame_init(f, 0);
+	f->payload_len = 1000;
+	f->flags |= FR_PSH;
+	rig->host.keep = true;
+	for (unsigned i = 0; i < 4u + more; i++)
+		assert_true(rxq_rig_next(rig, f));
+	assert_int_equal(vnetrx_rxq_poll(rig->rxq, 64, 0), 4);
+	assert_int_equal(rig->host.kept.count, 4);
+	assert_int_equal(softdev_waiting(rig->dev), more);
+}
+
+static void queue_without_descriptors_sleeps_until_one_is_freed(void **state)
+{
+	static const uint32_t flags[] = { 0, VNETRX_RXQ_GRO_OFF };
+
+	(void)state;
+	for (unsigned i = 0; i < 2u; i++) {
+		struct ops ops = { .rig = NULL };
+		struct rxq_rig rig;
+		struct frame f;
+
+		keep_four(&ops, &rig, &f, 6, flags[i]);
+		assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_STARVED);
+		assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+		assert_true(rxq_rig_stats(&rig).queue.starved == 1u);
+		assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 0);
+		assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+		assert_true(rxq_rig_stats(&rig).queue.starved == 1u); /* still the same time */
+		assert_true(rig.host.wakes == 0u);
+		rxq_rig_release(&rig, 1);
+		assert_true(rig.host.wakes == 1u);
+		assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_RUNNING);
+		assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 1);
+		assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+		assert_true(rxq_rig_stats(&rig).queue.starved == 2u);
+		rxq_rig_release(&rig, UINT32_MAX);
+		assert_true(rig.host.wakes == 2u);
+		rig.host.keep = false;
+		rxq_rig_drain(&rig);
+		assert_true(rig.host.pkts == 10u);
+		rxq_rig_close(&rig);
+	}
+}
+
+/* Complete alone finds out: a poll that reached its budget with the last descriptor did not. */
+static void starving_is_noticed_when_the_budget_ends_with_the_descriptors(void **state)
+{
+	struct vnetrx_rxq_config cfg = { .ring_size = 32, .frame_len_max = 2000, .pkts_max = 4,
+		                         .copy_len_max = 0xffff, .flags = VNETRX_RXQ_GRO_OFF };
+	struct rxq_rig rig;
+	struct frame f;
+
+	(void)state;
+	rxq_rig_open(&rig, &cfg, NULL);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	frame_init(&f, 0);
+	rig.host.keep = true;
+	for (unsigned i = 0; i < 5u; i++)
+		assert_true(rxq_rig_next(&rig, &f));
+	assert_int_equal(vnetrx_rxq_poll(rig.rxq, 4, 0), 4);
+	assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+	assert_true(rxq_rig_stats(&rig).queue.starved == 1u);
+	rxq_rig_release(&rig, 1);
+	assert_true(rig.host.wakes == 1u);
+	rxq_rig_close(&rig);
+}
+
+/* Freed by another thread after the poll, before complete: no sleep. After complete: a wake. */
+static void remote_free_around_complete_is_not_lost(void **state)
+{
+	(void)state;
+	for (unsigned late = 0; late < 2u; late++) {
+		struct ops ops = { .rig = NULL };
+		struct rxq_rig rig;
+		struct vnetrx_pkt *pkt;
+		struct frame f;
+
+		keep_four(&ops, &rig, &f, 2, VNETRX_RXQ_REMOTE_FREE);
+		pkt = vnetrx_pktq_take(&rig.host.kept);
+		if (late != 0u)
+			assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+		assert_true(rig.host.wakes == 0u);
+		vnetrx_pkt_free_remote(&pkt, 1);
+		assert_true(rig.host.wakes == 1u);
+		if (late == 0u)
+			assert_false(vnetrx_rxq_complete(rig.rxq, 0));
+		assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 1);
+		rig.host.keep = false;
+		(void)heap_release(&rig.host, 3);
+		rxq_rig_close(&rig);
+	}
+}
+
+/* A refill, successful or not, has its own idea of what is waited for. */
+static void fill_of_a_starved_queue_leaves_the_wake_in_place(void **state)
+{
+	(void)state;
+#ifdef VNRX_POOL_DEBUG
+	skip(); /* every buffer has a run of its own */
+#endif
+	for (unsigned memory = 0; memory < 2u; memory++) {
+		struct ops ops = { .rig = NULL };
+		struct rxq_rig rig;
+		struct frame f;
+
+		keep_four(&ops, &rig, &f, 2, 0);
+		softdev_reset(rig.dev);
+		(void)vnetrx_rxq_reclaim(rig.rxq);
+		rig.sent -= 2u;
+		laws_forget(rig.laws);
+		assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 0);
+		assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+		rig.host.fail_from = memory != 0u ? 0u : 1u;
+		(void)vnetrx_rxq_fill(rig.rxq);
+		assert_true(rig.host.wakes == 0u);
+		rxq_rig_release(&rig, 1);
+		assert_true(rig.host.wakes == 1u);
+		rig.host.fail_from = 0;
+		rxq_rig_close(&rig);
+	}
+}
+
+static void broken_device_is_noticed_though_nothing_may_be_taken(void **state)
+{
+	(void)state;
+	for (unsigned stalled = 0; stalled < 2u; stalled++) {
+		struct ops ops = { .rig = NULL };
+		struct rxq_rig rig;
+		struct frame f;
+
+		keep_four(&ops, &rig, &f, 2, 0);
+		if (stalled != 0u) {
+			rig.host.limited = true;
+			rxq_rig_release(&rig, 2);
+			assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 2);
+			assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_STALLED);
+		}
+		ops.broken = true;
+		assert_int_equal(vnetrx_rxq_poll(rig.rxq, 64, 0), 0);
+		assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_BROKEN);
+		assert_true(rxq_rig_stats(&rig).queue.broken == 1u);
+		assert_true(vnetrx_rxq_complete(rig.rxq, 0));
+		ops.broken = false;
+		if (stalled == 0u) {
+			rig.sent -= 2u;
+			laws_forget(rig.laws);
+		}
+		rxq_rig_close(&rig);
+	}
+}
+
+/* It waits for buffers, but no descriptor will come back by waiting. */
+static void packet_of_more_pieces_than_descriptors_is_dropped_and_the_next_one_comes(void **state)
+{
+	struct vnetrx_rxq_config cfg = { .ring_size = 32, .frame_len_max = 40000, .buf_len_min = 2048,
+		                         .buf_len_max = 2048, .pkts_max = 4, .flags = VNETRX_RXQ_NO_COALESCE };
+	struct rxq_rig rig;
+	struct frame f;
+
+	(void)state;
+	rxq_rig_open(&rig, &cfg, NULL);
+	rig.lawless = true;
+	(void)vnetrx_rxq_fill(rig.rxq);
+	frame_init(&f, 0);
+	f.payload_len = 20000; /* ten buffers */
+	assert_true(rxq_rig_next(&rig, &f));
+	f.payload_len = 5000; /* three */
+	assert_true(rxq_rig_next(&rig, &f));
+	rxq_rig_drain(&rig);
+	assert_true(rxq_rig_stats(&rig).merge.drop_no_pkt == 1u);
+	assert_true(rxq_rig_stats(&rig).queue.starved == 0u);
+	assert_true(rig.host.pkts == 1u);
+	assert_int_equal(vnetrx_rxq_state(rig.rxq), VNETRX_RXQ_RUNNING);
+	rxq_rig_close(&rig);
+}
+
 /* G19, G22: what the host is charged for is what is there */
 static void truesize_and_pinned_bytes_come_back_to_zero(void **state)
 {
@@ -269,6 +453,12 @@ int main(void)
 		cmocka_unit_test(ring_without_any_page_fills_at_its_deadline),
 		cmocka_unit_test(free_wakes_a_queue_whose_memory_is_all_at_the_host),
 		cmocka_unit_test(descriptors_that_are_all_at_the_host_cost_no_packet),
+		cmocka_unit_test(queue_without_descriptors_sleeps_until_one_is_freed),
+		cmocka_unit_test(starving_is_noticed_when_the_budget_ends_with_the_descriptors),
+		cmocka_unit_test(remote_free_around_complete_is_not_lost),
+		cmocka_unit_test(fill_of_a_starved_queue_leaves_the_wake_in_place),
+		cmocka_unit_test(broken_device_is_noticed_though_nothing_may_be_taken),
+		cmocka_unit_test(packet_of_more_pieces_than_descriptors_is_dropped_and_the_next_one_comes),
 		cmocka_unit_test(truesize_and_pinned_bytes_come_back_to_zero),
 		cmocka_unit_test(large_packet_over_small_buffers_has_few_fragments),
 	};

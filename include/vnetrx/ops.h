@@ -98,7 +98,8 @@ struct vnetrx_dev_ops {
 	unsigned (*post)(void *dev, const struct vnetrx_buf *bufs, unsigned n);
 
 	/* Required. Writes up to max completions, oldest first, and returns their number; the buffers are the library's
-	 * again. Less than max means: the device has no more now. < 0: the device is broken, the queue stops. */
+	 * again. Less than max means: the device has no more now. < 0: the device is broken, the queue stops. max is 0
+	 * where nothing may be taken (STALLED, STARVED): only whether the device is broken is asked. */
 	int (*reap)(void *dev, struct vnetrx_done *done, unsigned max);
 
 	/* Optional. Doorbell: buffers were posted. Once per refill, and once more early in a long one of a low ring. */
@@ -149,8 +150,9 @@ struct vnetrx_host_ops {
 	 * vnetrx_rxq_expire(). */
 	void (*timer_set)(void *host, vnetrx_ns deadline);
 
-	/* Optional. A buffer came back while the ring was short: call vnetrx_rxq_fill() or poll soon, on the queue's
-	 * thread. The only op that may run on any thread. */
+	/* Optional. A buffer came back while the ring was short, or a packet descriptor while none was free: poll soon,
+	 * on the queue's thread. For a short ring alone vnetrx_rxq_fill() does. A host that keeps packets beyond deliver
+	 * and sleeps needs it. The only op that may run on any thread. */
 	void (*wake)(void *host);
 };
 

@@ -61,9 +61,11 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 
 enum vnetrx_rxq_state {
 	VNETRX_RXQ_RUNNING = 0,
-	VNETRX_RXQ_SHORT,   /* fewer than ring_size buffers posted: no memory, or the device takes no more */
+	VNETRX_RXQ_SHORT,   /* fewer than ring_size buffers posted: no memory, the device takes no more, or fill was not
+	                       called yet, or not since reclaim                                            */
 	VNETRX_RXQ_STALLED, /* the host does not take what waits for it; nothing more is reaped            */
 	VNETRX_RXQ_BROKEN,  /* the device reported itself broken; reset it, then reclaim                   */
+	VNETRX_RXQ_STARVED, /* all pkts_max descriptors are in use, at the host or in GRO; nothing more is reaped */
 };
 
 /* Bytes that vnetrx_rxq_init() needs; 0: the configuration is wrong and *why, if not NULL, names field, value,
@@ -78,16 +80,18 @@ VNETRX_MUST_USE int vnetrx_rxq_init(struct vnetrx_rxq **rxq, const struct vnetrx
  * kept, while the device or the host holds a buffer: reclaim after a device reset, wait for the host, call again. */
 VNETRX_MUST_USE int vnetrx_rxq_fini(struct vnetrx_rxq *rxq);
 
-/* Posts buffers up to ring_size; returns how many are posted now. */
+/* Posts buffers up to ring_size, and looks for no completions; returns how many are posted now. */
 unsigned vnetrx_rxq_fill(struct vnetrx_rxq *rxq);
 
 /* Takes up to budget packets (dropped ones count) from the device, refills while going, joins, and hands up what is
- * finished or due. Returns how many it took: less than budget means the device had no more, or the host is full. */
+ * finished or due. Returns how many it took: less than budget means the device had no more, the host is full, or every
+ * packet descriptor is in use. */
 unsigned vnetrx_rxq_poll(struct vnetrx_rxq *rxq, unsigned budget, vnetrx_ns now);
 
 /* End of a burst: with gro_timeout_ns 0 empties GRO, else hands up what is due; tells the host the deadline, turns
  * interrupts on and looks once more. true = sleep until an interrupt, the deadline or, when STALLED, until there is
- * room again; false = poll again. */
+ * room again, when STARVED until wake; false = poll again. STALLED and STARVED leave interrupts off: what ends the
+ * sleep is followed by a poll, and before that nobody notices that the device broke. */
 VNETRX_MUST_USE bool vnetrx_rxq_complete(struct vnetrx_rxq *rxq, vnetrx_ns now);
 
 /* The deadline is reached: takes what the device has (up to budget packets), lets it join, hands up what is

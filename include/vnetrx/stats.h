@@ -108,6 +108,7 @@ extern "C" {
 	X(early_dropped,  "packets dropped by the host before GRO") \
 	X(early_taken,    "packets kept by the host before GRO") \
 	X(stalls,         "times the host took less than was offered") \
+	X(starved,        "times reaping stopped because no packet descriptor was free") \
 	X(short_refills,  "refills that left the ring short") \
 	X(reclaimed,      "buffers taken back from the device by reclaim") \
 	X(broken,         "times the device reported itself broken")
