@@ -22,9 +22,13 @@
 
 static const char usage[] =
 	"usage: vnetrx-pace FROM TO FLOWS PAYLOAD COUNT GAP_NS\n"
-	"Sends COUNT segments of FLOWS flows in turn, one each GAP_NS on average, and says how they come out.\n"
-	"FROM: [NETNS/]NAME, an interface to send them on; hash:[NETNS/]NAME, the same, and each frame gets a flow hash;\n"
-	"tap:[NETNS/]NAME, a TAP with IFF_NAPI, made here, to write them into. TO: [NETNS/]NAME, an interface by which they come in. Prints one JSON object.\n"
+	"Sends COUNT segments of FLOWS flows in turn, one each GAP_NS on average, and says how they come out. Prints\n"
+	"one JSON object.\n"
+	"\n"
+	"  FROM  [NETNS/]NAME       an interface to send them on\n"
+	"        hash:[NETNS/]NAME  the same, and each frame gets a flow hash\n"
+	"        tap:[NETNS/]NAME   a TAP with IFF_NAPI, made here, to write them into\n"
+	"  TO    [NETNS/]NAME       an interface by which they come in\n"
 	"\n"
 	"Exit: 0; 1 usage; 2 an interface cannot be had.\n";
 
@@ -192,7 +196,8 @@ static void report(struct pace *p)
 static bool read_options(struct pace *p, char **argv)
 {
 	static const char *const names[] = { "flows", "payload", "count", "gap" };
-	static const uint32_t lows[] = { 1u, 2u, 1u, 1u }, highs[] = { PACE_FLOWS_MAX, PACE_PAYLOAD_MAX, 1u << 20, 1000000000u };
+	static const uint32_t lows[] = { 1u, 2u, 1u, 1u };
+	static const uint32_t highs[] = { PACE_FLOWS_MAX, PACE_PAYLOAD_MAX, 1u << 20, 1000000000u };
 	uint32_t *const values[] = { &p->frames.flows, &p->frames.payload, &p->frames.count, &p->gap_ns };
 	unsigned i;
 

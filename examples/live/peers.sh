@@ -5,8 +5,8 @@
 #	         pace ----> tk, b       TAP with IFF_NAPI; its frames never have a hash
 #	ours:    a, va ---- vb, x       veth, AF_XDP, vnetrx-box ---- tb, b
 #
-# The same frames at the same pace, one row for each number of flows. The longest time that the kernel held a packet, with
-# a hash, is given to ours as bound, with the quiet time that the kernel has.
+# The same frames at the same pace, one row for each number of flows. The longest time that the kernel held a packet,
+# with a hash, is given to ours as bound, with the quiet time that the kernel has.
 
 pace=build/release/examples/vnetrx-pace
 quiet_ns=5000000 # more than a tick: else each frame costs the kernel a new setting of the hardware's timer
@@ -20,8 +20,8 @@ paced()
 	taskset -c 0 nice -n -20 $pace "$2" "$3" "$4" $payload $frames $gap_ns >"$world/$1.json"
 }
 
-# whole FUNCTION NAME ARG...: runs it until every frame came out and the pace was held; twenty times at most. A machine that
-# stands still for some milliseconds loses frames, on whichever side.
+# whole FUNCTION NAME ARG...: runs it until every frame came out and the pace was held; twenty times at most. A machine
+# that stands still for some milliseconds loses frames, on whichever side.
 whole()
 {
 	for try in $(seq 20); do
@@ -30,7 +30,8 @@ whole()
 			{ [ "${2#tap}" != "$2" ] || [ "$(value "$2" pace_ns)" -le $((gap_ns + gap_ns / 50)) ]; }; then
 			return 0
 		fi
-		echo "$2, try $try: $(value "$2" segs) of $frames segments, $(value "$2" pace_ns) ns from frame to frame"
+		echo "$2, try $try: $(value "$2" segs) of $frames segments," \
+			"$(value "$2" pace_ns) ns from frame to frame"
 		sleep 0.5
 	done
 	check "$2: segments that came out" "$(value "$2" segs)" = $frames

@@ -307,7 +307,8 @@ stage_lwip()
 	done
 	printf '%-28s %10s %10s\n' "lwIP, medians of $lwip_runs" without with
 	for what in rates segs acks; do
-		printf '%-28s %10s %10s\n' $what "$(median <"$world/lwip-off.$what")" "$(median <"$world/lwip-on.$what")"
+		printf '%-28s %10s %10s\n' $what "$(median <"$world/lwip-off.$what")" \
+			"$(median <"$world/lwip-on.$what")"
 	done
 	check 'lwIP: times the throughput without joining' \
 		"$(ratio "$(median <"$world/lwip-on.rates")" "$(median <"$world/lwip-off.rates")")" '>=' 1.4
