@@ -63,7 +63,8 @@ static const char usage[] =
 	"  --generic           AF_XDP in the kernel's generic hook, with any interface; else in its driver's\n"
 	"  --hdr BYTES         virtio-net header: 10, 12 or 24 (24 where the kernel knows tunnels, else 12)\n"
 	"  --ring N            buffers kept posted on each queue (256, AF_XDP 2048)\n"
-	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included (auto)\n"
+	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included,\n"
+	"                      rounded up to a multiple of 64 (auto)\n"
 	"  --flush-timeout NS  a packet leaves GRO after so long without a new segment, 0 = at the end of a burst\n"
 	"                      (50000)\n"
 	"  --hold-max NS       and after so long whatever joins (64 times the timeout, at least 1 ms)\n"
@@ -201,15 +202,12 @@ int box_options_read(struct box_options *opts, int argc, char **argv)
 	int option, at = 0;
 
 	defaults(opts);
+	cli_begin(argv);
 	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
-		if (option == OPT_HELP) {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (option == OPT_VERSION) {
-			cli_version(o.program);
-			return 0;
-		}
+		if (option == OPT_HELP)
+			return cli_help(o.program, usage) ? 0 : 2;
+		if (option == OPT_VERSION)
+			return cli_version(o.program) ? 0 : 2;
 		o.name = longs[at].name;
 		o.text = optarg;
 		if (option == '?' || (optarg != NULL ? !valued(opts, option, &o) : !flag(opts, option)))

@@ -13,6 +13,7 @@
 #define MAX_BUF 4096u
 #define LOW_BUF 128u
 #define TOP_BUF 32768u
+#define ALIGN   64u   /* the library's default buf_align */
 
 bool cli_number(const struct cli_option *option, uint64_t low, uint64_t high, uint64_t *value)
 {
@@ -49,15 +50,40 @@ bool cli_buffers(const struct cli_option *option, uint32_t *len)
 		*len = MTU_BUF;
 	else if (strcmp(option->text, "max") == 0)
 		*len = MAX_BUF;
-	else if (isdigit((unsigned char)option->text[0]))
-		return cli_number32(option, LOW_BUF, TOP_BUF, len);
-	else
+	else if (isdigit((unsigned char)option->text[0]) && !cli_number32(option, LOW_BUF, TOP_BUF, len))
+		return false;
+	else if (*len == 0u)
 		fprintf(stderr, "%s: --%s %s: not auto, mtu, max or a number from %u to %u\n", option->program,
 			option->name, option->text, LOW_BUF, TOP_BUF);
+	*len = (*len + ALIGN - 1u) / ALIGN * ALIGN;
 	return *len != 0u;
 }
 
-void cli_version(const char *program)
+void cli_begin(char **argv)
+{
+	char *slash = argv[0] != NULL ? strrchr(argv[0], '/') : NULL;
+
+	if (slash != NULL)
+		argv[0] = slash + 1;
+}
+
+bool cli_printed(const char *program)
+{
+	bool failed = fflush(stdout) != 0;
+
+	if (failed || ferror(stdout) != 0)
+		fprintf(stderr, "%s: standard output: %s\n", program, failed ? strerror(errno) : "cannot be written");
+	return !failed && ferror(stdout) == 0;
+}
+
+bool cli_help(const char *program, const char *text)
+{
+	fputs(text, stdout);
+	return cli_printed(program);
+}
+
+bool cli_version(const char *program)
 {
 	printf("%s %d.%d.%d\n", program, VNETRX_VERSION_MAJOR, VNETRX_VERSION_MINOR, VNETRX_VERSION_PATCH);
+	return cli_printed(program);
 }

@@ -21,10 +21,18 @@ struct cli_option {
 bool cli_number(const struct cli_option *option, uint64_t low, uint64_t high, uint64_t *value);
 bool cli_number32(const struct cli_option *option, uint32_t low, uint32_t high, uint32_t *value);
 
-/* Receive buffers: auto, mtu (1536), max (4096), or their length in bytes, device header included; auto = 0. */
+/* Receive buffers: auto, mtu (1536), max (4096), or their length in bytes, device header included, rounded up to a
+ * multiple of 64; auto = 0. */
 bool cli_buffers(const struct cli_option *option, uint32_t *len);
 
-/* "PROGRAM 1.2.3" */
-void cli_version(const char *program);
+/* Makes getopt name the program without its directory, as everything else does. */
+void cli_begin(char **argv);
+
+/* Whether all that was printed reached standard output; says so if not. */
+bool cli_printed(const char *program);
+
+/* Print the text, or "PROGRAM 1.2.3"; false as of cli_printed(). */
+bool cli_help(const char *program, const char *text);
+bool cli_version(const char *program);
 
 #endif

@@ -32,9 +32,12 @@ int pcap_in_next(struct pcap_in *in, struct pcap_frame *frame);
 /* What is wrong, and at which byte of the (uncompressed) file. */
 const char *pcap_in_error(const struct pcap_in *in);
 
+/* Records so far of which the capture holds only the beginning. */
+uint64_t pcap_in_cut(const struct pcap_in *in);
+
 void pcap_in_close(struct pcap_in *in);
 
-/* Creates a capture; NULL: see errno. */
+/* Creates a capture, "-" = standard output; NULL: see errno. */
 struct pcap_out *pcap_out_open(const char *path);
 
 /* Appends a packet; false: see errno. */

@@ -28,6 +28,7 @@ struct pcap_in {
 #endif
 	pcap_t  *pcap;
 	uint64_t offset; /* bytes that libpcap took so far */
+	uint64_t cut;    /* records that a snaplen cut     */
 	int      link;
 	char     error[PCAP_ERROR_MAX];
 	uint8_t  frame[ETH_HDR + PCAP_FRAME_MAX];
@@ -178,6 +179,11 @@ const char *pcap_in_error(const struct pcap_in *in)
 	return in->error;
 }
 
+uint64_t pcap_in_cut(const struct pcap_in *in)
+{
+	return in->cut;
+}
+
 static uint32_t ip_type(const uint8_t *data, uint32_t len)
 {
 	unsigned version = len == 0u ? 0u : data[0] >> 4;
@@ -255,11 +261,14 @@ int pcap_in_next(struct pcap_in *in, struct pcap_frame *frame)
 		         (unsigned long long)start, hdr->caplen, PCAP_FRAME_MAX);
 		return -1;
 	}
+	if (hdr->len > hdr->caplen)
+		in->cut++;
 	frame->ns = (uint64_t)hdr->ts.tv_sec * 1000000000u + (uint64_t)hdr->ts.tv_usec;
 	if (in->link == DLT_EN10MB) {
 		frame->data = data;
 		frame->len = hdr->caplen;
-		strip_fcs(frame);
+		if (hdr->len <= hdr->caplen)
+			strip_fcs(frame);
 	} else {
 		to_ethernet(in, data, hdr->caplen, frame);
 	}

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define MAGIC_NS      0xa1b23c4du
 #define LINK_ETHERNET 1u
@@ -27,7 +29,7 @@ struct pcap_out *pcap_out_open(const char *path)
 
 	if (out == NULL)
 		return NULL;
-	out->file = fopen(path, "wb");
+	out->file = strcmp(path, "-") == 0 ? fdopen(dup(STDOUT_FILENO), "wb") : fopen(path, "wb");
 	if (out->file == NULL) {
 		free(out);
 		return NULL;

@@ -216,10 +216,8 @@ int main(int argc, char **argv)
 	static struct pace p;
 	const struct timespec rest = { .tv_nsec = REST_NS };
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		fputs(usage, stdout);
-		return 0;
-	}
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return cli_help("vnetrx-pace", usage) ? 0 : 2;
 	if (argc != 7) {
 		fputs(usage, stderr);
 		return 1;

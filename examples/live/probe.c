@@ -156,10 +156,8 @@ int main(int argc, char **argv)
 	uint64_t count;
 	unsigned i;
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		fputs(usage, stdout);
-		return 0;
-	}
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return cli_help("vnetrx-probe", usage) ? 0 : 2;
 	for (i = 0u; argc > 1 && i < sizeof(probes) / sizeof(probes[0]); i++) {
 		bool sink = probes[i].sink != NULL;
 

@@ -48,11 +48,10 @@ static int read_options(struct options *o, int argc, char **argv)
 	int option;
 
 	*o = (struct options){ .addr = "10.9.0.2", .gro = true };
+	cli_begin(argv);
 	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 0;
-		}
+		if (option == 'h')
+			return cli_help("vnetrx-lwip", usage) ? 0 : 2;
 		if (option == 'a')
 			o->addr = optarg;
 		else if (option == 'g' && (strcmp(optarg, "on") == 0 || strcmp(optarg, "off") == 0))

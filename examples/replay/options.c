@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -36,12 +37,14 @@ static const struct option longs[] = {
 static const char usage[] =
 	"usage: vnetrx-replay [options] IN OUT\n"
 	"Sends a capture through the whole receive path and writes what the host received.\n"
-	"IN: pcap or pcapng, gzip too; - = standard input. OUT: Ethernet pcap, stamped with the time of delivery.\n"
+	"IN: pcap or pcapng, gzip too; - = standard input. OUT: Ethernet pcap, stamped with the time of delivery;\n"
+	"- = standard output. IN, OUT and --meta are different files.\n"
 	"\n"
 	"  --poll N            end of a burst after every N packets; 0 = once, at the end of the file (64)\n"
 	"  --flush-timeout NS  a packet leaves GRO after so long without a new segment, 0 = at the end of a burst (0)\n"
 	"  --hold-max NS       and after so long whatever joins (64 times the timeout, at least 1 ms)\n"
-	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included (auto)\n"
+	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included,\n"
+	"                      rounded up to a multiple of 64 (auto)\n"
 	"  --ring N            buffers kept posted (256)\n"
 	"  --flows N           packets that GRO holds at once (64)\n"
 	"  --seed N            key of the flow hash (1)\n"
@@ -53,8 +56,8 @@ static const char usage[] =
 	"  --no-coalesce       neighbouring buffers stay fragments of their own\n"
 	"  --trust-csum        checksums count as verified by the device (captures taken above offloads)\n"
 	"  --meta FILE         one JSON line about each delivered packet; \"id\": how IPv4 ids go on in a merged one,\n"
-	"                      fixed or rising, null for IPv6, of each IP level, the outer one first\n"
-	"  --stats, --json     all counters on standard output, as a table or as one JSON object\n"
+	"                      fixed or rising, null for IPv6, of each IP level, the outer one first; - = standard output\n"
+	"  --stats, --json     all counters on standard output, as a table or as one JSON object: one of both\n"
 	"\n"
 	"Exit: 0; 1 usage; 2 bad input (what was read before is written); 3 output failed.\n";
 
@@ -126,21 +129,30 @@ static bool flag(struct replay_options *opts, int option)
 	}
 }
 
+static bool is_stdout(const char *name)
+{
+	return name != NULL && strcmp(name, "-") == 0;
+}
+
+/* How many things are to be printed on standard output. */
+static unsigned prints(const struct replay_options *opts)
+{
+	return (opts->stats ? 1u : 0u) + (opts->json ? 1u : 0u) + (is_stdout(opts->out) ? 1u : 0u) +
+	       (is_stdout(opts->meta) ? 1u : 0u);
+}
+
 int replay_options_read(struct replay_options *opts, int argc, char **argv)
 {
 	struct cli_option o = { .program = "vnetrx-replay" };
 	int option, at = 0;
 
 	*opts = (struct replay_options){ .poll = 64u, .ring = 256u, .flows = 64u, .seed = 1u };
+	cli_begin(argv);
 	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
-		if (option == OPT_HELP) {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (option == OPT_VERSION) {
-			cli_version(o.program);
-			return 0;
-		}
+		if (option == OPT_HELP)
+			return cli_help(o.program, usage) ? 0 : REPLAY_EXIT_OUTPUT;
+		if (option == OPT_VERSION)
+			return cli_version(o.program) ? 0 : REPLAY_EXIT_OUTPUT;
 		o.name = longs[at].name;
 		o.text = optarg;
 		if (option == '?' || (optarg != NULL ? !valued(opts, option, &o) : !flag(opts, option)))
@@ -153,5 +165,9 @@ int replay_options_read(struct replay_options *opts, int argc, char **argv)
 	}
 	opts->in = argv[optind];
 	opts->out = argv[optind + 1];
+	if (prints(opts) > 1u) {
+		fprintf(stderr, "vnetrx-replay: only one of --stats, --json, --meta - and OUT - has standard output\n");
+		return 1;
+	}
 	return -1;
 }

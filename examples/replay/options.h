@@ -6,6 +6,10 @@
 
 #define REPLAY_HDR_LEN 12u
 
+#define REPLAY_EXIT_USAGE  1
+#define REPLAY_EXIT_INPUT  2
+#define REPLAY_EXIT_OUTPUT 3
+
 struct replay_options {
 	const char *in;
 	const char *out;

@@ -15,16 +15,12 @@
 
 #include "burst.h"
 #include "counters.h"
+#include "files.h"
 #include "heap.h"
 #include "options.h"
-#include "pcap.h"
 #include "report.h"
 #include "softdev.h"
 #include "vnetrx.h"
-
-#define EXIT_USAGE  1
-#define EXIT_INPUT  2
-#define EXIT_OUTPUT 3
 
 #define BUDGET       (1u << 30) /* a poll takes all there is */
 #define SEGS_MAX     128u       /* the library's default gro_segs_max */
@@ -37,9 +33,7 @@ struct replay {
 	struct softdev    *dev;
 	struct vnetrx_rxq *rxq;
 	void              *mem;
-	struct pcap_in    *in;
-	struct pcap_out   *out;
-	FILE              *meta;
+	struct replay_files files;
 	struct burst       burst;
 	vnetrx_ns clock;
 	vnetrx_ns last_ns;   /* of the packets read, never stepping back */
@@ -73,9 +67,9 @@ static void show(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
 
 	for (i = 0u; i < n && r->out_errno == 0; i++) {
 		r->delivered++;
-		if (!pcap_out_write(r->out, pkts[i], r->clock))
+		if (!pcap_out_write(r->files.out, pkts[i], r->clock))
 			failed(r, r->opts.out);
-		if (r->meta != NULL && !replay_meta(r->meta, r->delivered, pkts[i], r->clock))
+		if (r->files.meta != NULL && !replay_meta(r->files.meta, r->delivered, pkts[i], r->clock))
 			failed(r, r->opts.meta);
 	}
 }
@@ -140,36 +134,18 @@ static int open_queue(struct replay *r)
 	r->host.arg = r;
 	r->dev = softdev_new(&dev_cfg);
 	if (r->dev == NULL)
-		return complain(EXIT_USAGE, "device", "out of memory");
+		return complain(REPLAY_EXIT_USAGE, "device", "out of memory");
 	cfg = queue_config(r);
 	size = vnetrx_rxq_footprint(&cfg, &why);
 	if (size == 0u)
-		return complain(EXIT_USAGE, "these options do not go together", why);
+		return complain(REPLAY_EXIT_USAGE, "these options do not go together", why);
 	r->mem = heap_memory(size);
 	if (r->mem == NULL)
-		return complain(EXIT_USAGE, "queue", "out of memory");
+		return complain(REPLAY_EXIT_USAGE, "queue", "out of memory");
 	err = vnetrx_rxq_init(&r->rxq, &cfg, r->mem, size);
 	if (err != VNETRX_OK)
-		return complain(EXIT_USAGE, "queue", vnetrx_strerror(err));
+		return complain(REPLAY_EXIT_USAGE, "queue", vnetrx_strerror(err));
 	vnetrx_rxq_fill(r->rxq);
-	return 0;
-}
-
-static int open_files(struct replay *r)
-{
-	char error[PCAP_ERROR_MAX];
-
-	r->in = pcap_in_open(r->opts.in, error);
-	if (r->in == NULL)
-		return complain(EXIT_INPUT, r->opts.in, error);
-	r->out = pcap_out_open(r->opts.out);
-	if (r->out == NULL)
-		return complain(EXIT_OUTPUT, r->opts.out, strerror(errno));
-	if (r->opts.meta != NULL) {
-		r->meta = fopen(r->opts.meta, "w");
-		if (r->meta == NULL)
-			return complain(EXIT_OUTPUT, r->opts.meta, strerror(errno));
-	}
 	return 0;
 }
 
@@ -254,7 +230,7 @@ static int take_frame(struct replay *r, const struct pcap_frame *frame)
 		return 0;
 	}
 	if (!burst_add(&r->burst, frame->data, frame->len, ns))
-		return complain(EXIT_INPUT, r->opts.in, "out of memory");
+		return complain(REPLAY_EXIT_INPUT, r->opts.in, "out of memory");
 	if (r->burst.num == r->opts.poll)
 		run_burst(r);
 	return 0;
@@ -266,14 +242,14 @@ static int run(struct replay *r)
 	int code = 0;
 	int got = 0;
 
-	while (code == 0 && r->out_errno == 0 && (got = pcap_in_next(r->in, &frame)) == 1)
+	while (code == 0 && r->out_errno == 0 && (got = pcap_in_next(r->files.in, &frame)) == 1)
 		code = take_frame(r, &frame);
 	run_burst(r);
 	end_of_burst(r);
 	advance(r, VNETRX_NEVER);
 	vnetrx_rxq_flush(r->rxq);
 	if (got < 0)
-		code = complain(EXIT_INPUT, r->opts.in, pcap_in_error(r->in));
+		code = complain(REPLAY_EXIT_INPUT, r->opts.in, pcap_in_error(r->files.in));
 	return code;
 }
 
@@ -282,6 +258,10 @@ static void report(struct replay *r)
 	struct vnetrx_rxq_stats stats;
 
 	vnetrx_rxq_read_stats(r->rxq, &stats);
+	if (pcap_in_cut(r->files.in) > 0u)
+		fprintf(stderr, "vnetrx-replay: warning: %" PRIu64 " of %" PRIu64
+		        " packets were cut when they were captured (snaplen): they do not join\n",
+		        pcap_in_cut(r->files.in), r->read);
 	if (r->lost > 0u)
 		fprintf(stderr, "vnetrx-replay: warning: %" PRIu64 " of %" PRIu64
 		        " packets are larger than the ring and are missing\n", r->lost, r->read);
@@ -302,11 +282,11 @@ static void report(struct replay *r)
 /* Closes what is open; a write that fails only now counts too. */
 static void close_files(struct replay *r)
 {
-	if (r->in != NULL)
-		pcap_in_close(r->in);
-	if (r->out != NULL && !pcap_out_close(r->out))
+	if (r->files.in != NULL)
+		pcap_in_close(r->files.in);
+	if (r->files.out != NULL && !pcap_out_close(r->files.out))
 		failed(r, r->opts.out);
-	if (r->meta != NULL && fclose(r->meta) != 0)
+	if (r->files.meta != NULL && fclose(r->files.meta) != 0)
 		failed(r, r->opts.meta);
 }
 
@@ -333,7 +313,7 @@ int main(int argc, char **argv)
 		return code;
 	code = open_queue(&r);
 	if (code == 0)
-		code = open_files(&r);
+		code = replay_files_open(&r.files, &r.opts);
 	if (code == 0) {
 		code = run(&r);
 		report(&r);
@@ -341,6 +321,6 @@ int main(int argc, char **argv)
 	close_files(&r);
 	close_queue(&r);
 	if (r.out_errno != 0)
-		code = complain(EXIT_OUTPUT, r.out_name, strerror(r.out_errno));
+		code = complain(REPLAY_EXIT_OUTPUT, r.out_name, strerror(r.out_errno));
 	return code;
 }

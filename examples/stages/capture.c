@@ -19,6 +19,7 @@ static bool read_frames(struct capture *cap, struct pcap_in *in, char *error)
 			return false;
 		}
 	}
+	cap->cut = pcap_in_cut(in);
 	if (got < 0)
 		snprintf(error, PCAP_ERROR_MAX, "%s", pcap_in_error(in));
 	else if (cap->frames.num == 0u)

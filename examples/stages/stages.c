@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "pcap.h"
 #include "stages.h"
 
@@ -57,10 +58,11 @@ static int read_options(struct options *opts, int argc, char **argv)
 	uint64_t v = 0u;
 	int option;
 
+	cli_begin(argv);
 	*opts = (struct options){ .set = { 20000u, 100000u, 1000000u, 7u } };
 	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (option == OPT_HELP)
-			return fputs(usage, stdout) < 0;
+			return cli_help("vnetrx-stages", usage) ? 0 : 3;
 		if (option == OPT_JSON)
 			opts->json = true;
 		else if (option == OPT_EACH)
@@ -228,6 +230,10 @@ int main(int argc, char **argv)
 			code = 2;
 			break;
 		}
+		if (caps[n].cut > 0u)
+			fprintf(stderr, "vnetrx-stages: warning: %s: %" PRIu64 " of %zu packets were cut when they were "
+			        "captured (snaplen): they do not join\n", argv[optind], caps[n].cut,
+			        caps[n].frames.num);
 		packets += caps[n].frames.num;
 		bytes += caps[n].frames.size;
 		if (opts.each && !opts.json && !table(argv[optind], &caps[n], 1u, &opts))
@@ -240,6 +246,8 @@ int main(int argc, char **argv)
 		code = 3;
 	if (code == 0 && !opts.json)
 		footnote(&opts.set);
+	if (!cli_printed("vnetrx-stages") && code == 0)
+		code = 3;
 	while (n > 0u)
 		capture_free(&caps[--n]);
 	return code;

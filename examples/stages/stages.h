@@ -11,6 +11,7 @@ struct capture {
 	const char  *path;
 	struct burst frames;
 	struct vnetrx_meta *meta;
+	uint64_t     cut;       /* records of which only the beginning was captured */
 };
 
 /* One way to set up the queue. */

@@ -66,7 +66,8 @@ static const char usage[] =
 	"  --no-mrg            no mergeable buffers: one holds a whole packet\n"
 	"  --in-order          buffers are used in order\n"
 	"  --ring N            slots of each receive ring (256)\n"
-	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included (auto)\n"
+	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included,\n"
+	"                      rounded up to a multiple of 64 (auto)\n"
 	"  --mtu N             longest packet that is not merged (1500)\n"
 	"  --memory MIB        memory shared with the back end (64)\n"
 	"  --busy              poll without sleeping; else sleep until an interrupt or a deadline\n"
@@ -167,15 +168,12 @@ int sink_options_read(struct sink_options *opts, int argc, char **argv)
 	int option, at = 0;
 
 	*opts = (struct sink_options){ .kinds = VHOST_NET_MRG, .mtu = 1500u };
+	cli_begin(argv);
 	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
-		if (option == OPT_HELP) {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (option == OPT_VERSION) {
-			cli_version(o.program);
-			return 0;
-		}
+		if (option == OPT_HELP)
+			return cli_help(o.program, usage) ? 0 : 2;
+		if (option == OPT_VERSION)
+			return cli_version(o.program) ? 0 : 2;
 		o.name = longs[at].name;
 		o.text = optarg;
 		if (option == '?' || (optarg != NULL ? !valued(opts, option, &o) : !flag(opts, option)))
