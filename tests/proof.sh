@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # tests/lib.sh sets $logs and $stage_name
 # Proofs with Frama-C (WP and EVA), Z3 and CVC4: what they say is in docs/proof.md. Sourced by tests/run.sh.
 #
 #	VNETRX_MODULES="csum ring"  only these of tests/proof/modules, and their planted bugs
@@ -162,7 +163,7 @@ proof_bug_eva()
 # The sources below ROOT without contracts, for EVA, which then takes nothing for granted.
 proof_plain()
 {
-	rm -rf "$proof_dir/$2"
+	rm -rf "${proof_dir:?}/$2"
 	(cd "$1" && python3 "$top/tests/proof/plain.py" "$proof_dir/$2")
 }
 
