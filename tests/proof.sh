@@ -13,7 +13,7 @@ proof_table=tests/proof/modules
 
 # Hypotheses are not filtered: the filter takes away what is known of assigned structures.
 eva_options='-eva -eva-verbose 1 -eva-split-return auto'
-wp_options='-wp -wp-rte -wp-no-filter -wp-prover z3,cvc4 -wp-timeout 20 -wp-par 1'
+wp_options='-wp -wp-rte -wp-no-filter -wp-prover cvc4,z3 -wp-timeout 20 -wp-par 1'
 
 proof()
 {
