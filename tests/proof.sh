@@ -2,7 +2,8 @@
 # shellcheck disable=SC2154 # tests/lib.sh sets $logs and $stage_name
 # Proofs with Frama-C (WP and EVA), Z3 and CVC4: what they say is in docs/proof.md. Sourced by tests/run.sh.
 #
-#	VNETRX_MODULES="csum ring"  only these of tests/proof/modules, and their planted bugs
+#	VNETRX_MODULES="csum ring"  only these of tests/proof/modules, and their planted bugs; also eva, spin, forms and
+#	                           assumptions, which belong to no module
 #	VNETRX_EVA_MAX=128          the parser up to this length; 256 without it
 #
 # Two stages run at a time. HOME is below build/, because Why3 keeps its list of provers there.
@@ -33,14 +34,26 @@ proof_tools()
 proof_modules()
 {
 	# shellcheck disable=SC2086 # a list of words
-	echo ${VNETRX_MODULES:-$(grep -v '^#' $proof_table | cut -d ' ' -f 1 | sort -u)}
+	echo ${VNETRX_MODULES:-$(grep -v '^#' $proof_table | cut -d ' ' -f 1 | sort -u) eva spin forms assumptions}
 }
 
-# Lines "STAGE FUNCTION ARG...". Without VNETRX_MODULES also what belongs to no module.
+# Lines "STAGE FUNCTION ARG...".
 proof_stages()
 {
 	for module in $(proof_modules); do
-		echo "wp-$module proof_module $module"
+		case $module in
+		eva)
+			for lane in 0 1 2 3 4 5 6 7; do
+				echo "eva-$lane proof_lengths $lane"
+			done
+			echo 'eva-rings proof_rings' ;;
+		spin)
+			for model in tests/proof/spin/*.pml; do
+				echo "spin-$(basename "$model" .pml) proof_model $model"
+			done ;;
+		forms | assumptions) echo "$module proof_$module" ;;
+		*) echo "wp-$module proof_module $module" ;;
+		esac
 	done
 	for bug in tests/proof/bugs/*.bug; do
 		bug=$(basename "$bug" .bug)
@@ -48,16 +61,6 @@ proof_stages()
 		*" ${bug%%-*} "*) echo "bug-$bug proof_bug $bug" ;;
 		esac
 	done
-	[ -z "${VNETRX_MODULES:-}" ] || return 0
-	for model in tests/proof/spin/*.pml; do
-		echo "spin-$(basename "$model" .pml) proof_model $model"
-	done
-	echo 'forms proof_forms'
-	echo 'assumptions proof_assumptions'
-	for lane in 0 1 2 3 4 5 6 7; do
-		echo "eva-$lane proof_lengths $lane"
-	done
-	echo 'eva-rings proof_rings'
 }
 
 # Runs the stages of stdin, two at a time: each of two workers takes the next.
