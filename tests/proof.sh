@@ -5,6 +5,7 @@
 #	VNETRX_MODULES="csum ring"  only these of tests/proof/modules, and their planted bugs; also eva, spin, forms and
 #	                           assumptions, which belong to no module
 #	VNETRX_EVA_MAX=128          the parser up to this length; 256 without it
+#	VNETRX_SMOKE=1              also looks for contracts that contradict themselves or leave code unreachable
 #
 # Two stages run at a time. HOME is below build/, because Why3 keeps its list of provers there.
 
@@ -14,6 +15,7 @@ proof_table=tests/proof/modules
 
 # Hypotheses are not filtered: the filter takes away what is known of assigned structures.
 eva_options='-eva -eva-verbose 1 -eva-split-return auto'
+wp_smoke='-wp-smoke-tests -wp-smoke-timeout 3'
 wp_options='-wp -wp-rte -wp-no-filter -wp-prover cvc4,z3 -wp-timeout 20 -wp-par 1'
 
 proof()
@@ -96,8 +98,8 @@ wp()
 	esac
 	wp_log=$proof_dir/$stage_name.wp
 	# shellcheck disable=SC2086 # a list of options
-	frama_c -cpp-extra-args="-I$1/include -I$1/lib" $wp_options $overflow -wp-fct "$4" ${wp_more:-} "$1/$2" \
-		>"$wp_log" 2>&1
+	frama_c -cpp-extra-args="-I$1/include -I$1/lib" $wp_options $overflow ${VNETRX_SMOKE:+$wp_smoke} -wp-fct "$4" \
+		"$1/$2" >"$wp_log" 2>&1
 	wp_result=$?
 	cat "$wp_log"
 	proved=$(sed -n 's|^\[wp\] Proved goals: *\([0-9]*\) / *\([0-9]*\)$|\1|p' "$wp_log")
