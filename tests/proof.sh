@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # tests/lib.sh sets $logs and $stage_name
 # Proofs with Frama-C (WP and EVA), Z3 and CVC4: what they say is in docs/proof.md. Sourced by tests/run.sh.
 #
-#	VNETRX_MODULES="csum ring"  only these of tests/proof/modules, and their planted bugs
+#	VNETRX_MODULES="csum ring"  only these of tests/proof/modules, and their planted bugs; also eva, spin, forms and
+#	                           assumptions, which belong to no module
 #	VNETRX_EVA_MAX=128          the parser up to this length; 256 without it
+#	VNETRX_SMOKE=1              also looks for contracts that contradict themselves or leave code unreachable
 #
 # Two stages run at a time. HOME is below build/, because Why3 keeps its list of provers there.
 
@@ -12,7 +15,8 @@ proof_table=tests/proof/modules
 
 # Hypotheses are not filtered: the filter takes away what is known of assigned structures.
 eva_options='-eva -eva-verbose 1 -eva-split-return auto'
-wp_options='-wp -wp-rte -wp-no-filter -wp-prover z3,cvc4 -wp-timeout 20 -wp-par 1'
+wp_smoke='-wp-smoke-tests -wp-smoke-timeout 3'
+wp_options='-wp -wp-rte -wp-no-filter -wp-prover cvc4,z3 -wp-timeout 20 -wp-par 1'
 
 proof()
 {
@@ -32,14 +36,26 @@ proof_tools()
 proof_modules()
 {
 	# shellcheck disable=SC2086 # a list of words
-	echo ${VNETRX_MODULES:-$(grep -v '^#' $proof_table | cut -d ' ' -f 1 | sort -u)}
+	echo ${VNETRX_MODULES:-$(grep -v '^#' $proof_table | cut -d ' ' -f 1 | sort -u) eva spin forms assumptions}
 }
 
-# Lines "STAGE FUNCTION ARG...". Without VNETRX_MODULES also what belongs to no module.
+# Lines "STAGE FUNCTION ARG...".
 proof_stages()
 {
 	for module in $(proof_modules); do
-		echo "wp-$module proof_module $module"
+		case $module in
+		eva)
+			for lane in 0 1 2 3 4 5 6 7; do
+				echo "eva-$lane proof_lengths $lane"
+			done
+			echo 'eva-rings proof_rings' ;;
+		spin)
+			for model in tests/proof/spin/*.pml; do
+				echo "spin-$(basename "$model" .pml) proof_model $model"
+			done ;;
+		forms | assumptions) echo "$module proof_$module" ;;
+		*) echo "wp-$module proof_module $module" ;;
+		esac
 	done
 	for bug in tests/proof/bugs/*.bug; do
 		bug=$(basename "$bug" .bug)
@@ -47,16 +63,6 @@ proof_stages()
 		*" ${bug%%-*} "*) echo "bug-$bug proof_bug $bug" ;;
 		esac
 	done
-	[ -z "${VNETRX_MODULES:-}" ] || return 0
-	for model in tests/proof/spin/*.pml; do
-		echo "spin-$(basename "$model" .pml) proof_model $model"
-	done
-	echo 'forms proof_forms'
-	echo 'assumptions proof_assumptions'
-	for lane in 0 1 2 3 4 5 6 7; do
-		echo "eva-$lane proof_lengths $lane"
-	done
-	echo 'eva-rings proof_rings'
 }
 
 # Runs the stages of stdin, two at a time: each of two workers takes the next.
@@ -92,8 +98,8 @@ wp()
 	esac
 	wp_log=$proof_dir/$stage_name.wp
 	# shellcheck disable=SC2086 # a list of options
-	frama_c -cpp-extra-args="-I$1/include -I$1/lib" $wp_options $overflow -wp-fct "$4" ${wp_more:-} "$1/$2" \
-		>"$wp_log" 2>&1
+	frama_c -cpp-extra-args="-I$1/include -I$1/lib" $wp_options $overflow ${VNETRX_SMOKE:+$wp_smoke} -wp-fct "$4" \
+		"$1/$2" >"$wp_log" 2>&1
 	wp_result=$?
 	cat "$wp_log"
 	proved=$(sed -n 's|^\[wp\] Proved goals: *\([0-9]*\) / *\([0-9]*\)$|\1|p' "$wp_log")
@@ -162,7 +168,7 @@ proof_bug_eva()
 # The sources below ROOT without contracts, for EVA, which then takes nothing for granted.
 proof_plain()
 {
-	rm -rf "$proof_dir/$2"
+	rm -rf "${proof_dir:?}/$2"
 	(cd "$1" && python3 "$top/tests/proof/plain.py" "$proof_dir/$2")
 }
 

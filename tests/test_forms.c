@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The compiler's forms against what Frama-C reads instead and is proved: the same for VNETRX_FORMS random inputs (100000). */
+/* The compiler's forms against what Frama-C reads instead and is proved: the same for VNETRX_FORMS random inputs
+ * (100000). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

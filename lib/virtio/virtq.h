@@ -214,8 +214,9 @@ uint32_t vnrx_split_ready(const struct vnetrx_virtq *vq, uint32_t point); /* how
                         vq->in_len + (0 .. vq->size - 1));
     assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1],
             vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
-            vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1], 
-            vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh, vq->avail_wrap, vq->hidden_at, vq->hidden_flags;
+            vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1],
+            vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh,
+            vq->avail_wrap, vq->hidden_at, vq->hidden_flags;
     ensures vnrx_vq_places(vq);
     ensures vnrx_vq_fifo(vq);
     ensures vnrx_vq_slots(vq);
@@ -230,7 +231,8 @@ void     vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg 
                         vq->in_len + (0 .. vq->size - 1));
     assigns vq->slots[0 .. vq->size - 1], vq->in_len[0 .. vq->size - 1],
             vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
-            vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh, vq->avail_wrap, vq->hidden_at, vq->hidden_flags;
+            vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh,
+            vq->avail_wrap, vq->hidden_at, vq->hidden_flags;
     ensures vnrx_vq_places(vq);
     ensures vnrx_vq_fifo(vq);
     ensures vnrx_vq_slots(vq);

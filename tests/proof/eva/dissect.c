@@ -18,6 +18,6 @@ int main(void)
 	tunnels.geneve_port = (uint16_t)Frama_C_interval(0, 65535);
 	tunnels.ip = Frama_C_interval(0, 1) != 0;
 	vnrx_dissect(&frame, &tunnels, &d);
-	return d.ip.l3 + d.ip.l4 + d.ip.end + d.ip.proto + d.outer.version + d.l4 + d.payload + d.reach + d.pass + d.proto +
-	       d.pppoe + d.udp_tunnel != 0u;
+	return d.ip.l3 + d.ip.l4 + d.ip.end + d.ip.proto + d.outer.version + d.l4 + d.payload + d.reach + d.pass +
+	       d.proto + d.pppoe + d.udp_tunnel != 0u;
 }

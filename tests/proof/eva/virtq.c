@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One step of a ring of SIZE slots from any state with its invariant, whatever the device has written by then and writes
- * meanwhile. RING 0: split, 1: split with IN_ORDER, 2: packed, 3: packed with IN_ORDER. */
+/* One step of a ring of SIZE slots from any state with its invariant, whatever the device has written by then and
+ * writes meanwhile. RING 0: split, 1: split with IN_ORDER, 2: packed, 3: packed with IN_ORDER. */
 #include "__fc_builtin.h"
 
 #include "virtio/virtq.h"

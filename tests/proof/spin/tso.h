@@ -9,4 +9,6 @@
 #define FENCE(core) (!core##_waits)
 
 #define WRITE_BACK(core, memory) \
-	atomic { core##_waits -> memory[core##_what] = core##_value; core##_waits = false; core##_what = 0; core##_value = 0 }
+	atomic { \
+		core##_waits -> memory[core##_what] = core##_value; \
+		core##_waits = false; core##_what = 0; core##_value = 0 }
