@@ -245,6 +245,11 @@ static void summarize(const struct samples *samples, unsigned discarded, struct 
 	stat->spread = stat->median > 0.0 ? (stat->max - stat->min) / stat->median : 0.0;
 }
 
+double bench_figure(const struct bench_stat *stat)
+{
+	return stat->quiet != 0u ? stat->median : stat->min;
+}
+
 /* Whether a row may have one more repeat. */
 static bool go_on(const struct bench *b, const struct samples *quiet, uint64_t start)
 {

@@ -69,6 +69,9 @@ bool bench_wanted(const struct bench *b, const char *row);
 void bench_window_begin(struct bench *b);
 void bench_window_end(struct bench *b);
 
+/* The figure of a statistic: its median, or, when nothing was quiet, the lowest. */
+double bench_figure(const struct bench_stat *stat);
+
 /* Warm-up, then repeats until enough were quiet. */
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat);
 
@@ -128,6 +131,10 @@ void bench_stat_cells(struct bench *b, const struct bench_stat *stat);
 /* With --check: prints the median beside its limit and counts a miss. Without any quiet repeat the lowest figure is
  * taken, and the line says so. */
 void bench_limit(struct bench *b, const char *what, const struct bench_stat *stat, double limit);
+
+/* With --check: prints a figure beside its limit and counts a miss. */
+void bench_at_most(struct bench *b, const char *what, double value, double limit);
+void bench_at_least(struct bench *b, const char *what, double value, double limit);
 
 /* A line for people: nothing in JSON. */
 void bench_note(const struct bench *b, const char *text);
