@@ -250,6 +250,15 @@ double bench_figure(const struct bench_stat *stat)
 	return stat->quiet != 0u ? stat->median : stat->min;
 }
 
+double bench_times(const struct bench_work *works, unsigned i)
+{
+	double first = works[0].stat.min;
+
+	if (works[i].ratio.quiet != 0u)
+		return works[i].ratio.median;
+	return first > 0.0 ? works[i].stat.min / first : 0.0;
+}
+
 /* Whether a row may have one more repeat. */
 static bool go_on(const struct bench *b, const struct samples *quiet, uint64_t start)
 {
@@ -272,6 +281,8 @@ void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void
 	stat[0] = works[1].stat;
 	stat[1] = works[0].stat;
 	stat[2] = works[1].ratio;
+	if (stat[2].quiet == 0u)
+		stat[2].min = bench_times(works, 1);
 }
 
 /* Samples of one piece of work, quiet and noisy. */

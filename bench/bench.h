@@ -16,7 +16,7 @@
 
 #define BENCH_REPEATS_MAX 64u
 #define BENCH_ROW_NS      6000000000u /* row_ns to begin with; --quick: a quarter */
-#define BENCH_WORKS_MAX   8u
+#define BENCH_WORKS_MAX   10u
 #define BENCH_QUIET       0.85
 
 struct bench {
@@ -84,6 +84,9 @@ struct bench_work {
 
 /* The same for n pieces of work that take turns. A figure counts when its repeat was quiet, a ratio when both were. */
 void bench_turns(struct bench *b, struct bench_work *works, unsigned n);
+
+/* How many times slower than the first work of its turn it was; from the lowest figures when no turn was quiet. */
+double bench_times(const struct bench_work *works, unsigned i);
 
 /* The same for two; ratio is that of each pair, a over b. */
 void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void *arg_b, struct bench_stat stat[3]);

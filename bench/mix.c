@@ -9,7 +9,7 @@
 const char *mix_name(enum mix_kind kind)
 {
 	static const char *const names[MIX_KINDS] = {
-		"small", "MTU", "GSO 64K", "bimodal ACKs, GSO", "bimodal 300, GSO", "300, MTU, 9000", "drifting", "phases",
+		"small", "MTU", "64K", "bimodal ACKs, GSO", "bimodal 300, GSO", "300, MTU, 9000", "drifting", "phases",
 	};
 
 	return names[kind];

@@ -182,6 +182,7 @@ void path_open(struct path *p, struct bench *b, const struct path_config *c)
 		.buf_len_min = c->buf_len_min,
 		.buf_len_max = c->buf_len_max,
 		.copy_len_max = c->copy_len_max,
+		.buf_cost = c->buf_cost,
 		.runs_max = ARENA_RUNS,
 		.pkts_max = 4u * PATH_RING,
 		.flags = VNETRX_RXQ_GRO_OFF | c->flags,

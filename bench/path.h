@@ -24,6 +24,7 @@ struct bench;
 struct path_config { /* zero = the queue's default */
 	uint32_t buf_len_min;
 	uint32_t buf_len_max;
+	uint32_t buf_cost;
 	uint16_t copy_len_max;
 	uint32_t flags;      /* VNETRX_RXQ_*                                             */
 	uint32_t keep_every; /* the host keeps every so-many-th packet, 0 = none         */

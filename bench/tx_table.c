@@ -53,8 +53,10 @@ static void sim_rows(struct bench *b, uint32_t bytes, double sum[2], double *irq
 
 void tx_table(struct bench *b)
 {
-	static const char *const cols[] = { "simulated",     "before kpps", "CPU ns", "irqs/pkt", "full %",
-		                            "after kpps", "CPU ns",      "irqs/pkt", "full %", "after/before" };
+	static const char *const cols[] = {
+		"simulated",  "before kpps",  "before CPU ns", "before irqs/pkt", "before full %",
+		"after kpps", "after CPU ns", "after irqs/pkt", "after full %",   "after/before",
+	};
 	double small[2] = { 0, 0 }, large[2] = { 0, 0 }, irqs = 0;
 
 	bench_table(b, cols, sizeof(cols) / sizeof(cols[0]));
