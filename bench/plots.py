@@ -42,7 +42,7 @@ def checked(script, number):
     for axis in ('xlabel', 'ylabel'):
         if not re.search(r'^set %s ".+ \(.+\)"$' % axis, script, re.M):
             raise SystemExit('a plot has no unit in its ' + axis)
-    if len(re.findall(r' title "[^"]+"', script)) != number or 'set key' not in script:
+    if len(re.findall(r' ps 1 title "[^"]+"', script)) != number or 'set key' not in script:
         raise SystemExit('a plot has a line without a legend')
     return script
 
