@@ -78,20 +78,24 @@ static void calibrate(struct bench *b)
 
 #define ADD_ROUNDS 20000u
 
-/* Additions per ns of twelve independent chains: a busy sibling thread takes about half of the adders. */
-static double adds_rate(const struct bench *b)
+void bench_adds(void)
 {
 	uintptr_t a = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0, m = 0;
-	uint64_t ticks = bench_ticks();
-	unsigned n;
 
-	for (n = 0; n < ADD_ROUNDS; n++) {
+	for (unsigned n = 0; n < ADD_ROUNDS; n++) {
 		a += 1; c += 1; d += 1; e += 1; f += 1; g += 1; h += 1; i += 1; j += 1; k += 1; l += 1; m += 1;
 		KEEP(a); KEEP(c); KEEP(d); KEEP(e); KEEP(f); KEEP(g);
 		KEEP(h); KEEP(i); KEEP(j); KEEP(k); KEEP(l); KEEP(m);
 	}
-	ticks = bench_ticks() - ticks;
-	return 12.0 * ADD_ROUNDS / bench_elapsed(b, ticks, 1);
+}
+
+/* Additions per ns of twelve independent chains: a busy sibling thread takes about half of the adders. */
+static double adds_rate(const struct bench *b)
+{
+	uint64_t ticks = bench_ticks();
+
+	bench_adds();
+	return 12.0 * ADD_ROUNDS / bench_elapsed(b, bench_ticks() - ticks, 1);
 }
 
 static bool core_quiet(struct bench *b)

@@ -112,6 +112,9 @@ void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units);
 /* ns per unit of the quiet pieces, or of all when none was; what bench_fn returns. */
 double bench_pieces_ns(struct bench *b, const struct bench_pieces *p);
 
+/* The loop of additions, once: some 15 us. */
+void bench_adds(void);
+
 /* Nanoseconds of `ticks` that were measured with `pairs` pairs of bench_ticks(), their own cost subtracted. */
 double bench_elapsed(const struct bench *b, uint64_t ticks, uint64_t pairs);
 

@@ -6,7 +6,6 @@
 #include "bench.h"
 #include "vnetrx/virtio_net.h"
 
-#define FIFO_MASK  (PATH_FIFO - 1u)
 #define WALK_BYTES ((size_t)16 << 20)
 
 /* ---- device ---- */
@@ -16,7 +15,7 @@ static unsigned dev_post(void *arg, const struct vnetrx_buf *bufs, unsigned n)
 	struct path *p = arg;
 
 	for (unsigned i = 0; i < n; i++)
-		p->bufs[p->posted++ & FIFO_MASK] = bufs[i];
+		p->bufs[p->posted++ & p->mask] = bufs[i];
 	return n;
 }
 
@@ -27,7 +26,7 @@ static int dev_reap(void *arg, struct vnetrx_done *done, unsigned max)
 	unsigned n = ready < max ? ready : max;
 
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t at = p->reaped++ & FIFO_MASK;
+		uint32_t at = p->reaped++ & p->mask;
 
 		done[i] = (struct vnetrx_done){ .id = p->bufs[at].id, .len = p->lens[at] };
 	}
@@ -63,11 +62,11 @@ static void write_frame(uint8_t *frame, uint32_t len)
 void path_write(struct path *p, uint32_t len)
 {
 	uint8_t hdr[PATH_HDR] = { 2 }; /* DATA_VALID */
-	uint8_t *first = p->bufs[p->written & FIFO_MASK].addr;
+	uint8_t *first = p->bufs[p->written & p->mask].addr;
 	uint32_t left = len + PATH_HDR, nbufs = 0;
 
 	for (; left > 0u; nbufs++) {
-		uint32_t at = p->written & FIFO_MASK;
+		uint32_t at = p->written & p->mask;
 		uint32_t part = left < p->bufs[at].len ? left : p->bufs[at].len;
 
 		if (p->written++ == p->posted)
@@ -78,18 +77,21 @@ void path_write(struct path *p, uint32_t len)
 	hdr[10] = (uint8_t)nbufs;
 	hdr[11] = (uint8_t)(nbufs >> 8);
 	memcpy(first, hdr, sizeof(hdr));
-	write_frame(first + PATH_HDR, len);
+	if (p->gro)
+		traffic_write(&p->traffic, first + PATH_HDR);
+	else
+		write_frame(first + PATH_HDR, len);
 }
 
 /* ---- host ---- */
 
-/* One for all paths: they give everything back. */
-static struct arena arena;
+/* One for all paths of a thread: they give everything back. */
+static struct arena shared;
 
 static void *page_alloc(void *arg, size_t size, uint64_t *dma)
 {
 	struct path_host *host = arg;
-	void *page = arena_page_alloc(&arena, size, dma);
+	void *page = arena_page_alloc(host->arena, size, dma);
 
 	host->runs += page != NULL ? 1u : 0u;
 	return page;
@@ -100,7 +102,7 @@ static void page_free(void *arg, void *page, size_t size, uint64_t dma)
 	struct path_host *host = arg;
 
 	host->runs--;
-	arena_page_free(&arena, page, size, dma);
+	arena_page_free(host->arena, page, size, dma);
 }
 
 static unsigned host_deliver(void *arg, struct vnetrx_pkt *const *pkts, unsigned n)
@@ -175,25 +177,32 @@ void path_open(struct path *p, struct bench *b, const struct path_config *c)
 	static const struct vnetrx_host_ops host_ops = {
 		.page_alloc = page_alloc, .page_free = page_free, .deliver = host_deliver
 	};
+	const uint32_t ring = c->ring != 0u ? c->ring : PATH_RING;
 	const struct vnetrx_rxq_config cfg = {
 		.dev_ops = &dev_ops, .host_ops = &host_ops, .dev = p, .host = &p->host,
-		.ring_size = PATH_RING,
+		.ring_size = ring,
 		.hdr_len = PATH_HDR,
 		.buf_len_min = c->buf_len_min,
 		.buf_len_max = c->buf_len_max,
 		.copy_len_max = c->copy_len_max,
 		.buf_cost = c->buf_cost,
 		.runs_max = ARENA_RUNS,
-		.pkts_max = 4u * PATH_RING,
-		.flags = VNETRX_RXQ_GRO_OFF | c->flags,
+		.pkts_max = 4u * ring,
+		.hash_key = { 0x243f6a8885a308d3u, 0x13198a2e03707344u },
+		.flags = (c->flows == 0u ? VNETRX_RXQ_GRO_OFF : 0u) | c->flags,
 	};
 	const char *why = "";
 
 	p->b = b;
 	p->now = 0;
+	p->mask = 2u * ring - 1u;
+	p->gro = c->flows != 0u;
+	if (p->gro)
+		traffic_init(&p->traffic, TRAFFIC_TRAIN44, c->flows);
 	p->posted = p->written = p->reaped = 0;
-	if (arena.mem == NULL)
-		arena_init(&arena, b);
+	p->host.arena = c->arena != NULL ? c->arena : &shared;
+	if (p->host.arena->mem == NULL)
+		arena_init(p->host.arena, b);
 	p->host.runs = 0;
 	p->host.ngot = p->host.nkept = 0;
 	p->host.keep_every = c->keep_every;
@@ -204,7 +213,7 @@ void path_open(struct path *p, struct bench *b, const struct path_config *c)
 	p->mem = bench_alloc(b, p->mem_size);
 	if (vnetrx_rxq_init(&p->rxq, &cfg, p->mem, p->mem_size) != VNETRX_OK)
 		bench_die("vnetrx_rxq_init");
-	if (vnetrx_rxq_fill(p->rxq) != PATH_RING)
+	if (vnetrx_rxq_fill(p->rxq) != ring)
 		bench_die("the ring could not be filled");
 }
 

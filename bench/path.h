@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receive path with packets of any length, over buffers of any length, without GRO: a device that is two arrays and
- * writes headers only, and a host that looks at packets as it likes and frees them.
+ * The receive path with packets of any length, over buffers of any length, without GRO, or with packets of some flows and
+ * with it: a device that is two arrays and writes headers only, and a host that looks at packets as it likes and frees
+ * them.
  *
  *   path_write: device fills buffers --> path_poll: reap, merge, deliver, walk, free, refill
  */
@@ -9,15 +10,17 @@
 #define PATH_H
 
 #include "arena.h"
+#include "traffic.h"
 #include "vnetrx/rxq.h"
 
 #define PATH_HDR      12u   /* bytes of a virtio-net header       */
-#define PATH_RING     512u
+#define PATH_RING     512u  /* the default                        */
+#define PATH_RING_MAX 4096u
 #define PATH_PKTS     64u   /* most packets of a poll             */
 #define PATH_BYTES    524288u /* most bytes of a poll             */
 #define PATH_KEPT_MAX 256u
 #define PATH_RUN      ARENA_RUN
-#define PATH_FIFO     1024u
+#define PATH_GOT      2048u
 
 struct bench;
 
@@ -27,12 +30,16 @@ struct path_config { /* zero = the queue's default */
 	uint32_t buf_cost;
 	uint16_t copy_len_max;
 	uint32_t flags;      /* VNETRX_RXQ_*                                             */
+	uint32_t ring;       /* 2^n, 64..PATH_RING_MAX; default PATH_RING                        */
+	uint32_t flows;      /* of trains of 44 packets of TRAFFIC_FRAME bytes, GRO on; 0 = GRO off */
+	struct arena *arena; /* one for each thread; NULL = one for all others                   */
 	uint32_t keep_every; /* the host keeps every so-many-th packet, 0 = none         */
 };
 
 struct path_host { /* and what it saw */
+	struct arena      *arena;
 	uint32_t           runs;  /* at the queue now */
-	struct vnetrx_pkt *got[2u * PATH_FIFO];
+	struct vnetrx_pkt *got[PATH_GOT];
 	uint32_t           ngot;
 	struct vnetrx_pkt *kept[PATH_KEPT_MAX];
 	uint32_t           nkept;
@@ -50,11 +57,14 @@ struct path {
 	void              *mem;
 	size_t             mem_size;
 	vnetrx_ns          now;
-	struct vnetrx_buf  bufs[PATH_FIFO];
-	uint32_t           lens[PATH_FIFO]; /* what the device wrote into each */
+	struct vnetrx_buf  bufs[2u * PATH_RING_MAX];
+	uint32_t           lens[2u * PATH_RING_MAX]; /* what the device wrote into each */
+	uint32_t           mask;
 	uint32_t           posted;
 	uint32_t           written;
 	uint32_t           reaped;
+	struct traffic     traffic;
+	bool               gro;
 	struct path_host   host;
 };
 

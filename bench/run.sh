@@ -54,6 +54,7 @@ quietly build/log/bench-build.log ninja -C $build
 # What is run: name, seconds that it usually takes, command. Each writes JSON, and its limits to stderr.
 if [ -n "$quick" ]; then
 	plan="seeds 27 $build/bench/bench_seeds
+scale 20 $build/bench/bench_scale
 rxq 6 $build/bench/bench_rxq
 gro 10 $build/bench/bench_gro
 virtq 12 $build/bench/bench_virtq
@@ -61,6 +62,7 @@ txq 6 $build/bench/bench_txq"
 	left_out='DPDK (GRO and virtio), back ends in other processes, lwIP and TAP unless they are here'
 else
 	plan="seeds 110 $build/bench/bench_seeds
+scale 90 $build/bench/bench_scale
 rxq 60 $build/bench/bench_rxq
 gro 60 $build/bench/bench_gro
 merge 30 $build/bench/bench_merge
