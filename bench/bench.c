@@ -78,20 +78,24 @@ static void calibrate(struct bench *b)
 
 #define ADD_ROUNDS 20000u
 
-/* Additions per ns of twelve independent chains: a busy sibling thread takes about half of the adders. */
-static double adds_rate(const struct bench *b)
+void bench_adds(void)
 {
 	uintptr_t a = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0, m = 0;
-	uint64_t ticks = bench_ticks();
-	unsigned n;
 
-	for (n = 0; n < ADD_ROUNDS; n++) {
+	for (unsigned n = 0; n < ADD_ROUNDS; n++) {
 		a += 1; c += 1; d += 1; e += 1; f += 1; g += 1; h += 1; i += 1; j += 1; k += 1; l += 1; m += 1;
 		KEEP(a); KEEP(c); KEEP(d); KEEP(e); KEEP(f); KEEP(g);
 		KEEP(h); KEEP(i); KEEP(j); KEEP(k); KEEP(l); KEEP(m);
 	}
-	ticks = bench_ticks() - ticks;
-	return 12.0 * ADD_ROUNDS / bench_elapsed(b, ticks, 1);
+}
+
+/* Additions per ns of twelve independent chains: a busy sibling thread takes about half of the adders. */
+static double adds_rate(const struct bench *b)
+{
+	uint64_t ticks = bench_ticks();
+
+	bench_adds();
+	return 12.0 * ADD_ROUNDS / bench_elapsed(b, bench_ticks() - ticks, 1);
 }
 
 static bool core_quiet(struct bench *b)
@@ -245,6 +249,20 @@ static void summarize(const struct samples *samples, unsigned discarded, struct 
 	stat->spread = stat->median > 0.0 ? (stat->max - stat->min) / stat->median : 0.0;
 }
 
+double bench_figure(const struct bench_stat *stat)
+{
+	return stat->quiet != 0u ? stat->median : stat->min;
+}
+
+double bench_times(const struct bench_work *works, unsigned i)
+{
+	double first = works[0].stat.min;
+
+	if (works[i].ratio.quiet != 0u)
+		return works[i].ratio.median;
+	return first > 0.0 ? works[i].stat.min / first : 0.0;
+}
+
 /* Whether a row may have one more repeat. */
 static bool go_on(const struct bench *b, const struct samples *quiet, uint64_t start)
 {
@@ -267,6 +285,8 @@ void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void
 	stat[0] = works[1].stat;
 	stat[1] = works[0].stat;
 	stat[2] = works[1].ratio;
+	if (stat[2].quiet == 0u)
+		stat[2].min = bench_times(works, 1);
 }
 
 /* Samples of one piece of work, quiet and noisy. */

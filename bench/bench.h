@@ -16,7 +16,7 @@
 
 #define BENCH_REPEATS_MAX 64u
 #define BENCH_ROW_NS      6000000000u /* row_ns to begin with; --quick: a quarter */
-#define BENCH_WORKS_MAX   8u
+#define BENCH_WORKS_MAX   10u
 #define BENCH_QUIET       0.85
 
 struct bench {
@@ -69,6 +69,9 @@ bool bench_wanted(const struct bench *b, const char *row);
 void bench_window_begin(struct bench *b);
 void bench_window_end(struct bench *b);
 
+/* The figure of a statistic: its median, or, when nothing was quiet, the lowest. */
+double bench_figure(const struct bench_stat *stat);
+
 /* Warm-up, then repeats until enough were quiet. */
 void bench_run(struct bench *b, bench_fn fn, void *arg, struct bench_stat *stat);
 
@@ -81,6 +84,9 @@ struct bench_work {
 
 /* The same for n pieces of work that take turns. A figure counts when its repeat was quiet, a ratio when both were. */
 void bench_turns(struct bench *b, struct bench_work *works, unsigned n);
+
+/* How many times slower than the first work of its turn it was; from the lowest figures when no turn was quiet. */
+double bench_times(const struct bench_work *works, unsigned i);
 
 /* The same for two; ratio is that of each pair, a over b. */
 void bench_pair(struct bench *b, bench_fn fn_a, void *arg_a, bench_fn fn_b, void *arg_b, struct bench_stat stat[3]);
@@ -106,6 +112,9 @@ void bench_piece_end(struct bench *b, struct bench_pieces *p, uint64_t units);
 /* ns per unit of the quiet pieces, or of all when none was; what bench_fn returns. */
 double bench_pieces_ns(struct bench *b, const struct bench_pieces *p);
 
+/* The loop of additions, once: some 15 us. */
+void bench_adds(void);
+
 /* Nanoseconds of `ticks` that were measured with `pairs` pairs of bench_ticks(), their own cost subtracted. */
 double bench_elapsed(const struct bench *b, uint64_t ticks, uint64_t pairs);
 
@@ -128,6 +137,10 @@ void bench_stat_cells(struct bench *b, const struct bench_stat *stat);
 /* With --check: prints the median beside its limit and counts a miss. Without any quiet repeat the lowest figure is
  * taken, and the line says so. */
 void bench_limit(struct bench *b, const char *what, const struct bench_stat *stat, double limit);
+
+/* With --check: prints a figure beside its limit and counts a miss. */
+void bench_at_most(struct bench *b, const char *what, double value, double limit);
+void bench_at_least(struct bench *b, const char *what, double value, double limit);
 
 /* A line for people: nothing in JSON. */
 void bench_note(const struct bench *b, const char *text);

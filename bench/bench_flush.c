@@ -76,12 +76,12 @@ static void limits(struct bench *b, const struct flush_case *c, const struct flu
 	else
 		limit(b, c->name, "segments per packet", segs, 2.0, 3.0);
 	limit(b, c->name, "packets with PSH held", (double)r->push_held, 0.0, 0.0);
-	limit(b, c->name, "longest hold, ns", (double)r->hold_max, 0.0, HOLD_MAX_NS + poll);
+	limit(b, c->name, "longest hold, ns", (double)r->hold.max, 0.0, HOLD_MAX_NS + poll);
 	if (c->adaptive)
 		limit(b, c->name, "tail without PSH: wait beyond 4 gaps, ns", (double)r->tail_max, -1e9,
 		      TAIL_NS + poll + (c->shuffled ? (double)r->busy_max : 0.0));
 	else
-		limit(b, c->name, "longest quiet time, ns", (double)r->quiet_max, 0.0, (double)c->timeout_ns + poll);
+		limit(b, c->name, "longest quiet time, ns", (double)r->quiet.max, 0.0, (double)c->timeout_ns + poll);
 }
 
 static void row(struct bench *b, const struct flush_case *c)
@@ -96,8 +96,8 @@ static void row(struct bench *b, const struct flush_case *c)
 	bench_number(b, (double)r.pkts, 0);
 	bench_number(b, (double)r.push_held, 0);
 	bench_number(b, (double)r.push_max, 0);
-	bench_number(b, (double)r.quiet_max, 0);
-	bench_number(b, (double)r.hold_max, 0);
+	bench_number(b, (double)r.quiet.max, 0);
+	bench_number(b, (double)r.hold.max, 0);
 	bench_number(b, (double)r.late_max, 0);
 	bench_number(b, (double)r.tail_max, 0);
 	bench_number(b, (double)r.poll_max, 0);

@@ -242,6 +242,26 @@ void bench_limit(struct bench *b, const char *what, const struct bench_stat *sta
 	        stat->quiet != 0 ? "" : " (lowest; the core was never quiet)", limit, ok ? "ok" : "MISSED");
 }
 
+static void check(struct bench *b, const char *what, double value, const char *word, double limit, bool ok)
+{
+	if (!b->check)
+		return;
+	if (!ok)
+		b->misses++;
+	fprintf(b->json ? stderr : stdout, "check: %s: %.3f, limit %s %.3f: %s\n", what, value, word, limit,
+	        ok ? "ok" : "MISSED");
+}
+
+void bench_at_most(struct bench *b, const char *what, double value, double limit)
+{
+	check(b, what, value, "at most", limit, value <= limit);
+}
+
+void bench_at_least(struct bench *b, const char *what, double value, double limit)
+{
+	check(b, what, value, "at least", limit, value >= limit);
+}
+
 void bench_note(const struct bench *b, const char *text)
 {
 	if (!b->json)

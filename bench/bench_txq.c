@@ -16,7 +16,7 @@
 
 #include "bench.h"
 #include "ring_pair.h"
-#include "tx_sim.h"
+#include "tx_table.h"
 #include "vnetrx/txq.h"
 
 #define RING    256u
@@ -29,8 +29,6 @@
 #define EVENT    VNETRX_VIRTQ_EVENT_IDX
 #define PACKED   VNETRX_VIRTQ_PACKED
 #define INDIRECT VNETRX_VIRTQ_INDIRECT
-
-/* ---- measured ---- */
 
 struct tx_bench {
 	struct bench      *b;
@@ -207,77 +205,6 @@ static void measured_table(struct bench *b)
 	}
 }
 
-/* ---- simulated ---- */
-
-static const uint32_t stream_counts[] = { 1, 2, 4, 8, 16, 32, 64, 128 };
-
-static double rate(const struct tx_sim_result *r)
-{
-	return (double)r->packets * 1e6 / (double)r->ns;
-}
-
-static void sim_cells(struct bench *b, const struct tx_sim_result *r)
-{
-	double pkts = (double)r->packets;
-
-	bench_number(b, rate(r), 0);
-	bench_number(b, (double)r->busy_ns / pkts, 0);
-	bench_number(b, (double)r->irqs / pkts, 4);
-	bench_number(b, (double)r->full * 100.0 / pkts, 2);
-}
-
-/* One size over all streams; adds what was sent, before and after. */
-static void sim_rows(struct bench *b, uint32_t bytes, double sum[2], double *irq_most)
-{
-	char name[40];
-
-	for (unsigned i = 0; i < sizeof(stream_counts) / sizeof(stream_counts[0]); i++) {
-		struct tx_sim_case c = {
-			.streams = stream_counts[i], .bytes = bytes, .packets = b->quick ? 20000u : 200000u
-		};
-		struct tx_sim_result before, after;
-
-		c.before = true;
-		tx_sim(&c, &before);
-		c.before = false;
-		tx_sim(&c, &after);
-		sum[0] += rate(&before);
-		sum[1] += rate(&after);
-		if (after.full > 0u && (double)after.irqs / (double)after.packets > *irq_most)
-			*irq_most = (double)after.irqs / (double)after.packets;
-		snprintf(name, sizeof(name), "%u KiB x %u", bytes / 1024u, c.streams);
-		bench_text(b, name);
-		sim_cells(b, &before);
-		sim_cells(b, &after);
-		bench_number(b, rate(&after) / rate(&before), 2);
-		bench_row_end(b);
-	}
-}
-
-/* Limits are upper ones. */
-static void limit(struct bench *b, const char *what, double value, double most)
-{
-	struct bench_stat stat = { .median = value, .min = value, .max = value, .quiet = 1 };
-
-	bench_limit(b, what, &stat, most);
-}
-
-static void simulated_table(struct bench *b)
-{
-	static const char *const cols[] = { "simulated",     "before kpps", "CPU ns", "irqs/pkt", "full %",
-		                            "after kpps", "CPU ns",      "irqs/pkt", "full %", "after/before" };
-	double small[2] = { 0, 0 }, large[2] = { 0, 0 }, irqs = 0;
-
-	if (!bench_wanted(b, "simulated"))
-		return;
-	bench_table(b, cols, sizeof(cols) / sizeof(cols[0]));
-	sim_rows(b, 1024, small, &irqs);
-	sim_rows(b, 16384, large, &irqs);
-	limit(b, "1 KiB, sum of before in % of after", 100.0 * small[0] / small[1], 100.0 / 1.16);
-	limit(b, "16 KiB, sum of before in % of after", 100.0 * large[0] / large[1], 100.0);
-	limit(b, "interrupts per 1000 packets where the ring was full", 1000.0 * irqs, 10.0);
-}
-
 int main(int argc, char **argv)
 {
 	struct bench b;
@@ -285,6 +212,7 @@ int main(int argc, char **argv)
 	bench_init(&b, argc, argv, "bench_txq", "the transmit queue: ns per packet; delayed interrupts, simulated");
 	if (!b.check) /* no limit stands there */
 		measured_table(&b);
-	simulated_table(&b);
+	if (bench_wanted(&b, "simulated"))
+		tx_table(&b);
 	return bench_fini(&b);
 }

@@ -58,7 +58,7 @@ static void limit_ns(const struct gro_case *c, const struct bench_stat *ours, do
 	char name[64];
 
 	vs_name(c, name, sizeof(name));
-	limit_at_most(name, "ns per packet", vs_figure(ours), limit, ours->quiet != 0u);
+	limit_at_most(name, "ns per packet", bench_figure(ours), limit, ours->quiet != 0u);
 }
 
 /* PSH on every fourth segment; polls of 8, each of them flushed; UDP that is not merged. */
@@ -114,10 +114,10 @@ static void protocol_rows(struct vs *vs, enum memory memory)
 		bench_text(vs->b, name);
 		bench_stat_cells(vs->b, &works[kind].stat);
 		bench_number(vs->b, gro_work_segs(works[kind].arg), 1);
-		bench_number(vs->b, vs_times(works, kind), 2);
+		bench_number(vs->b, bench_times(works, kind), 2);
 		bench_row_end(vs->b);
 		if (kind != TRAFFIC_TCP4)
-			limit_at_most(name, "times the ns of tcp4", vs_times(works, kind), 1.5,
+			limit_at_most(name, "times the ns of tcp4", bench_times(works, kind), 1.5,
 				      works[kind].ratio.quiet != 0u);
 	}
 }
@@ -168,7 +168,7 @@ void vs_checksum(struct vs *vs)
 	bench_text(vs->b, "checksum, L1");
 	bench_stat_cells(vs->b, &stat);
 	bench_row_end(vs->b);
-	limit_at_most("checksum", "ns per 1448 bytes", vs_figure(&stat), 50, stat.quiet != 0u);
+	limit_at_most("checksum", "ns per 1448 bytes", bench_figure(&stat), 50, stat.quiet != 0u);
 	w.bufs = CSUM_ROUNDS;
 	bench_run(vs->b, csum_repeat, &w, &stat);
 	bench_text(vs->b, "checksum, L2");
@@ -193,7 +193,7 @@ static void floor_row(struct vs *vs, const struct gro_case *c)
 	bench_turns(vs->b, works, DPDK_FLOORS);
 	bench_text(vs->b, row);
 	for (i = 0; i < DPDK_FLOORS; i++)
-		bench_number(vs->b, vs_figure(&works[i].stat), 1);
+		bench_number(vs->b, bench_figure(&works[i].stat), 1);
 	bench_row_end(vs->b);
 }
 

@@ -67,10 +67,10 @@ static void print_rows(struct vs *vs, const struct bench_work *works, const char
 		bench_text(vs->b, names[i]);
 		bench_stat_cells(vs->b, &works[i].stat);
 		bench_number(vs->b, gro_work_segs(works[i].arg), 1);
-		bench_number(vs->b, vs_times(works, i), 2);
+		bench_number(vs->b, bench_times(works, i), 2);
 		bench_row_end(vs->b);
 	}
-	limit_at_most(names[1], "times the ns of random flows", vs_times(works, 1), 1.5, works[1].ratio.quiet != 0u);
+	limit_at_most(names[1], "times the ns of random flows", bench_times(works, 1), 1.5, works[1].ratio.quiet != 0u);
 }
 
 static struct gro_case flood(enum memory memory, uint32_t flows, const uint32_t *numbers)

@@ -12,10 +12,12 @@
 #ifndef FLUSH_SIM_H
 #define FLUSH_SIM_H
 
+#include "sample.h"
 #include "vnetrx/rxq.h"
 
 #define FLUSH_QUEUES  8u
 #define FLUSH_FLOWS   200u /* flow f goes to queue f % FLUSH_QUEUES */
+#define FLUSH_RPC     FLUSH_FLOWS /* the flow of requests: queue 0 */
 #define FLUSH_TRAIN   44u  /* packets */
 #define FLUSH_IRQ_NS  2000u
 #define FLUSH_WORK_NS 400u
@@ -31,6 +33,8 @@ struct flush_case {
 	bool      stamped;  /* the card stamps packets                                                  */
 	bool      adaptive;
 	bool      rearm;    /* the card holds its interrupt until no packet came for timeout_ns         */
+	uint32_t  rearm_frames; /* or so many came; 0 = any number                                      */
+	vnetrx_ns rpc_ns;   /* a request, with PSH, once in each such time; 0 = none                    */
 	vnetrx_ns timeout_ns;
 };
 
@@ -41,8 +45,11 @@ struct flush_result {
 	uint64_t  segs;        /* in them                                                    */
 	uint64_t  push_held;   /* packets with PSH that did not leave in the call they came  */
 	vnetrx_ns push_max;    /* longest time from the arrival of a segment with PSH to its delivery */
-	vnetrx_ns quiet_max;   /* longest wait of a last segment                             */
-	vnetrx_ns hold_max;    /* of a first one                                             */
+	struct sample_sum quiet; /* wait of a last segment                                   */
+	struct sample_sum hold; /* of a first one                                            */
+	struct sample_sum rpc; /* of requests, from arrival to delivery                      */
+	uint64_t  requests;
+	vnetrx_ns end_ns;      /* when the last queue fell asleep                            */
 	vnetrx_ns poll_max;    /* longest call                                               */
 	vnetrx_ns busy_max;    /* longest time from an interrupt or timer to sleep           */
 	vnetrx_ns late_max;    /* longest time from a first segment's arrival to delivery    */

@@ -16,7 +16,7 @@
 #define TRAFFIC_HDR       66u   /* Ethernet 14, IPv4 20, TCP 20 and 12 of options */
 #define TRAFFIC_PAYLOAD   1448u
 #define TRAFFIC_FRAME     (TRAFFIC_HDR + TRAFFIC_PAYLOAD)
-#define TRAFFIC_FLOWS_MAX 1024u
+#define TRAFFIC_FLOWS_MAX 65536u
 #define TRAFFIC_HDR_MAX   128u
 
 enum traffic_pattern { TRAFFIC_TRAIN44, TRAFFIC_RR, TRAFFIC_RAND, TRAFFIC_PATTERNS };

@@ -60,20 +60,6 @@ struct dpdk_floor *vs_floor(struct vs *vs, unsigned i, const struct gro_case *c)
 	return &vs->floor[i];
 }
 
-double vs_figure(const struct bench_stat *stat)
-{
-	return stat->quiet != 0u ? stat->median : stat->min;
-}
-
-double vs_times(const struct bench_work *works, unsigned i)
-{
-	double first = works[0].stat.min;
-
-	if (works[i].ratio.quiet != 0u)
-		return works[i].ratio.median;
-	return first > 0.0 ? works[i].stat.min / first : 0.0;
-}
-
 /* ---- the table ---- */
 
 /* For people without what the name says already. */
@@ -121,7 +107,7 @@ static void stat_cells(struct bench *b, const struct bench_stat *stat)
 		bench_none(b);
 		return;
 	}
-	bench_number(b, vs_figure(stat), 1);
+	bench_number(b, bench_figure(stat), 1);
 	bench_number(b, stat->min, 1);
 	bench_number(b, stat->spread * 100.0, 0);
 }
@@ -139,11 +125,11 @@ static void print_row(struct vs *vs, const struct gro_case *c, const struct benc
 	stat_cells(b, &works[0].stat);
 	stat_cells(b, dpdk != NULL ? &works[peer].stat : NULL);
 	if (dpdk != NULL)
-		bench_number(b, vs_times(works, peer), 2);
+		bench_number(b, bench_times(works, peer), 2);
 	else
 		bench_none(b);
-	bench_number(b, vs_figure(&works[1].stat), 1);
-	bench_number(b, 1.0 / vs_times(works, 1), 2);
+	bench_number(b, bench_figure(&works[1].stat), 1);
+	bench_number(b, 1.0 / bench_times(works, 1), 2);
 	bench_number(b, gro_work_segs(works[0].arg), 1);
 	if (dpdk != NULL)
 		bench_number(b, dpdk_peer_segs(dpdk), 1);
@@ -200,10 +186,10 @@ static void limit_row(const struct gro_case *c, const struct bench_work *works, 
 	vs_name(c, name, sizeof(name));
 	if (g != NULL) {
 		limit_at_least(name, dpdk->caller ? "times faster, DPDK's caller parses" : "times faster than DPDK",
-		               vs_times(works, peer), g->times[cold + (dpdk->caller ? 1u : 0u)],
+		               bench_times(works, peer), g->times[cold + (dpdk->caller ? 1u : 0u)],
 		               works[peer].ratio.quiet != 0u);
 		if (!dpdk->caller)
-			limit_at_most(name, "times the floor F3", 1.0 / vs_times(works, 1), g->floor[cold],
+			limit_at_most(name, "times the floor F3", 1.0 / bench_times(works, 1), g->floor[cold],
 			              works[1].ratio.quiet != 0u);
 	}
 	if (!dpdk->caller && (g != NULL || segs < dpdk_segs))
@@ -264,7 +250,7 @@ static unsigned cheapest(const struct bench_work *works, unsigned n, bool caller
 	for (i = 2; i < n; i++) {
 		const struct dpdk_peer *p = works[i].arg;
 
-		if (p->caller == caller && (best == 0u || vs_figure(&works[i].stat) < vs_figure(&works[best].stat)))
+		if (p->caller == caller && (best == 0u || bench_figure(&works[i].stat) < bench_figure(&works[best].stat)))
 			best = i;
 	}
 	return best;

@@ -30,12 +30,6 @@ struct gro_work *vs_ours(struct vs *vs, unsigned i, const struct gro_case *c, ui
 /* Sets up floor[i] for a case. */
 struct dpdk_floor *vs_floor(struct vs *vs, unsigned i, const struct gro_case *c);
 
-/* The figure of a piece of work: its median, or, when nothing was quiet, the lowest. */
-double vs_figure(const struct bench_stat *stat);
-
-/* How many times slower than the first work of its turn it was. */
-double vs_times(const struct bench_work *works, unsigned i);
-
 /* Begins the table of rows. */
 void vs_table(struct bench *b);
 

@@ -42,6 +42,7 @@ struct vnetrx_rxq {
 	struct vnetrx_merge   *merge;
 	struct vnetrx_gro     *gro;  /* NULL: VNETRX_RXQ_GRO_OFF                                */
 	struct vnetrx_sizer    sizer;
+	uint32_t               weigh_next; /* how many packets come before the next that is weighed */
 	struct vnetrx_pktq     fifo; /* finished packets the host has not taken yet             */
 	uint32_t  ring_size;
 	bool      is_short;          /* fewer than ring_size buffers posted                     */

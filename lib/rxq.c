@@ -118,13 +118,31 @@ static void pass(struct vnetrx_rxq *q)
 		offer(q, q->batch.pkts, n);
 }
 
+/* By cost: some packets tell enough. */
+static VNRX_APART void weigh(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
+{
+	uint32_t i = q->weigh_next;
+
+	while (i < n)
+		i += vnetrx_sizer_weigh(&q->sizer, pkts[i]->len);
+	q->weigh_next = i - n;
+}
+
 static void learn(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
 {
-	struct vnetrx_sizer sizer = q->sizer;
+	struct vnetrx_sizer sizer;
+	uint32_t longest = q->sizer.len_max - q->sizer.hdr_len;
+	unsigned i = 0;
 
-	if (sizer.len_min == sizer.len_max)
-		return; /* nothing to choose */
-	for (unsigned i = 0; i < n; i++)
+	if (q->sizer.by_cost) {
+		weigh(q, pkts, n);
+		return;
+	}
+	sizer.avg = q->sizer.avg;
+	sizer.avg_max = q->sizer.avg_max;
+	while (sizer.avg == sizer.avg_max && i < n && pkts[i]->len >= longest)
+		i++; /* large packets, and the average is at its top already */
+	for (; i < n; i++)
 		vnetrx_sizer_add(&sizer, pkts[i]->len);
 	q->sizer.avg = sizer.avg;
 }
@@ -159,7 +177,8 @@ static unsigned batch(struct vnetrx_rxq *q, unsigned max, unsigned *pkts_out)
 	if ((unsigned)reaped < max)
 		vnetrx_merge_end(q->merge);
 	*pkts_out = n + (unsigned)(vnrx_merge_drops(q->merge) - drops);
-	learn(q, pkts, n);
+	if (q->sizer.len_min != q->sizer.len_max)
+		learn(q, pkts, n);
 	if (q->host_ops.early != NULL && n > 0u)
 		n = early(q, pkts, n);
 	if (q->gro != NULL)

@@ -8,6 +8,9 @@
 #define FRAME_LEN_TOP 1048576u
 #define BUF_LEN_MTU   1518u    /* Ethernet header, one VLAN tag, 1500 bytes */
 #define RETRY_NS      10000000u
+#define RUN_SIZE      32768u
+#define COPY_LEN      128u
+#define COPY_LEN_OFF  0xffffu
 
 #define FLAGS_KNOWN (VNETRX_RXQ_GRO_OFF | VNETRX_RXQ_NO_COALESCE | VNETRX_RXQ_REMOTE_FREE)
 
@@ -53,6 +56,22 @@ static const char *check_ranges(const struct vnetrx_rxq_config *cfg)
 	return NULL;
 }
 
+/* The length of least cost instead of the average. */
+static const char *plan_cost(struct plan *p)
+{
+	const struct vnetrx_rxq_config *cfg = &p->cfg;
+	const struct vnetrx_sizer_prices prices = {
+		.buf_cost = cfg->buf_cost,
+		.run_size = cfg->run_size,
+		.headroom = cfg->headroom,
+		.copy_len_max = cfg->copy_len_max != COPY_LEN_OFF ? cfg->copy_len_max : 0u,
+	};
+
+	if (vnetrx_sizer_by_cost(&p->sizer, &prices) != VNETRX_OK)
+		return "buf_cost: must be 0..65535, buf_len_min at least 64, and buf_len_max at most a run";
+	return NULL;
+}
+
 /* Buffer lengths: rounded to buf_align, and so that the ring holds one longest frame. */
 static const char *plan_sizes(struct plan *p)
 {
@@ -73,7 +92,7 @@ static const char *plan_sizes(struct plan *p)
 		cfg->buf_len_min = cfg->buf_len_max;
 	if (vnetrx_sizer_init(&p->sizer, cfg->buf_len_min, cfg->buf_len_max, cfg->hdr_len, cfg->buf_align) != VNETRX_OK)
 		return "buf_len_min, buf_len_max: no room for a frame behind hdr_len";
-	return NULL;
+	return cfg->buf_cost != 0u ? plan_cost(p) : NULL;
 }
 
 static void plan_stages(struct plan *p)
@@ -143,6 +162,10 @@ static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 		cfg->buf_len_max = 4096u;
 	if (cfg->buf_len_min == 0u)
 		cfg->buf_len_min = lesser(cfg->hdr_len + BUF_LEN_MTU, cfg->buf_len_max);
+	if (cfg->run_size == 0u)
+		cfg->run_size = RUN_SIZE;
+	if (cfg->copy_len_max == 0u)
+		cfg->copy_len_max = COPY_LEN;
 	if (cfg->refill_retry_ns == 0u)
 		cfg->refill_retry_ns = RETRY_NS;
 	why = plan_sizes(p);

@@ -340,6 +340,26 @@ static void buffers_grow_and_shrink_with_the_packets(void **state)
 	rxq_rig_close(&rig);
 }
 
+/* The average of these packets is above 4096 bytes. */
+static void by_cost_buffers_stay_short_for_many_short_packets_and_few_long_ones(void **state)
+{
+	struct vnetrx_rxq_config cfg = { .ring_size = 256, .buf_cost = 200 };
+	struct rxq_rig rig;
+	struct frame f;
+
+	(void)state;
+	rxq_rig_open(&rig, &cfg, NULL);
+	(void)vnetrx_rxq_fill(rig.rxq);
+	frame_init(&f, 0);
+	for (unsigned i = 0; i < 400u; i++) {
+		f.payload_len = i % 2u != 0u ? 300 : 8900;
+		assert_true(rxq_rig_next(&rig, &f));
+		rxq_rig_drain(&rig);
+	}
+	assert_int_equal(vnetrx_rxq_buf_len(rig.rxq), 1536);
+	rxq_rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +375,7 @@ int main(void)
 		cmocka_unit_test(early_verdicts_are_obeyed),
 		cmocka_unit_test(gro_can_be_switched_off_while_it_holds),
 		cmocka_unit_test(buffers_grow_and_shrink_with_the_packets),
+		cmocka_unit_test(by_cost_buffers_stay_short_for_many_short_packets_and_few_long_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

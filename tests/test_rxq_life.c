@@ -50,6 +50,7 @@ static void a_wrong_field_is_named(void **state)
 	REFUSE(buf_len_min, 5000u);
 	REFUSE(buf_len_max, 32u);
 	REFUSE(buf_align, 48u);
+	REFUSE(buf_cost, 65536u);
 	REFUSE(hdr_len, 129u);
 	REFUSE(runs_max, 65536u);
 	REFUSE(gro_flows, 65537u);

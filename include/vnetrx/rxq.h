@@ -57,6 +57,8 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	vnetrx_ns gro_timeout_ns;  /* default 0: vnetrx_rxq_complete() flushes                                     */
 	vnetrx_ns gro_hold_max_ns; /* default 64 * gro_timeout_ns, at least 1 ms                                   */
 	vnetrx_ns refill_retry_ns; /* how soon a short ring tries again when nothing else happens; default 10 ms   */
+	uint32_t  buf_cost;        /* 0: lengths of buffers follow the average packet; 1..65535: the length of least
+	                              cost, one buffer less being worth so many bytes, see sizer.h                 */
 };
 
 enum vnetrx_rxq_state {

@@ -8,6 +8,13 @@
  * Weight 1/64 as in Linux virtio_net. The fraction is ours: without it a constant stream of 1514 settles at 1451. So is
  * the limit of the average: packets of 64 KiB raise it to the longest buffer within a few, as there, but it is not
  * carried far above, where 177 small packets would be needed to forget them; about 70 are.
+ *
+ * The average of few long packets among many short ones is a length that suits neither. A host that knows what memory is
+ * worth to it can have the length of least cost instead:
+ *
+ *   cost of a packet in buffers of len = number of buffers * (memory of one + buf_cost)
+ *
+ * for each of eight lengths, averaged over about 140 packets; buf_cost is in bytes: what handling one more buffer is worth.
  */
 #ifndef VNETRX_SIZER_H
 #define VNETRX_SIZER_H
@@ -20,7 +27,16 @@ extern "C" {
 
 #define VNETRX_SIZER_WEIGHT 64u
 #define VNETRX_SIZER_ONE    1024u    /* one byte in the units of avg                       */
+#define VNETRX_SIZER_LENS   8u
 #define VNETRX_SIZER_SAMPLE 1048576u /* longer packets count as this, so that nothing overflows */
+
+/* A length that may be posted. */
+struct vnetrx_sizer_choice {
+	uint32_t len;
+	uint32_t inverse;  /* 2^32 / len, rounded up                                     */
+	uint32_t price;    /* of one such buffer: its share of a run, and buf_cost       */
+	uint32_t cost;     /* of a packet, the average                                   */
+};
 
 struct vnetrx_sizer {
 	uint32_t avg;      /* 1/1024 byte; 0 = no sample yet                             */
@@ -29,6 +45,18 @@ struct vnetrx_sizer {
 	uint32_t len_max;  /* longest answer, header included, a multiple of align       */
 	uint32_t hdr_len;  /* device header before each frame                            */
 	uint32_t align;    /* power of two                                               */
+	bool     by_cost;  /* see vnetrx_sizer_by_cost(); all below is for that           */
+	uint32_t copy_len_max; /* packets up to here cost nothing: their buffer is posted again */
+	uint32_t rnd;
+	uint32_t best;     /* index of the choice that is posted                         */
+	struct vnetrx_sizer_choice choices[VNETRX_SIZER_LENS];
+};
+
+struct vnetrx_sizer_prices {
+	uint32_t buf_cost;     /* bytes of memory that one buffer less is worth, 1..65535                         */
+	uint32_t run_size;     /* buffers are cut from runs of so many bytes; at least len_max, at most 2^20      */
+	uint32_t headroom;     /* bytes before each buffer                                                        */
+	uint32_t copy_len_max; /* packets up to here are copied: their buffer is posted again, and they cost none */
 };
 
 /* len_min and len_max include the header and are rounded to align (up, down); equal = fixed length.
@@ -36,6 +64,14 @@ struct vnetrx_sizer {
  * len_max is above 1 MiB. */
 VNETRX_MUST_USE int vnetrx_sizer_init(struct vnetrx_sizer *sizer, uint32_t len_min, uint32_t len_max, uint32_t hdr_len,
                                       uint32_t align);
+
+/* After init: from now on the length of least cost is the answer, and vnetrx_sizer_weigh() takes the place of
+ * vnetrx_sizer_add(). Returns VNETRX_ERR_INVALID when a price is out of range. */
+VNETRX_MUST_USE int vnetrx_sizer_by_cost(struct vnetrx_sizer *sizer, const struct vnetrx_sizer_prices *prices);
+
+/* Learns from one packet; frame_len is its length without the device header. Returns which packet from this one on should
+ * be the next, a random number of 1 to 16: looking at all would cost more than it brings. */
+uint32_t vnetrx_sizer_weigh(struct vnetrx_sizer *sizer, uint32_t frame_len);
 
 /* Learns from one packet; frame_len is its length without the device header. */
 static inline void vnetrx_sizer_add(struct vnetrx_sizer *sizer, uint32_t frame_len);

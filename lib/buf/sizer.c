@@ -15,7 +15,7 @@ int vnetrx_sizer_init(struct vnetrx_sizer *sizer, uint32_t len_min, uint32_t len
 	len_max &= ~(align - 1u);
 	if (len_min > len_max || hdr_len >= len_max)
 		return VNETRX_ERR_INVALID;
-	sizer->avg = 0;
+	memset(sizer, 0, sizeof(*sizer));
 	sizer->avg_max = (len_max - hdr_len) * VNETRX_SIZER_ONE;
 	sizer->len_min = len_min;
 	sizer->len_max = len_max;
