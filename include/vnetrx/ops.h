@@ -151,8 +151,8 @@ struct vnetrx_host_ops {
 	void (*timer_set)(void *host, vnetrx_ns deadline);
 
 	/* Optional. A buffer came back while the ring was short, or a packet descriptor while none was free: poll soon,
-	 * on the queue's thread. For a short ring alone vnetrx_rxq_fill() does. A host that keeps packets beyond deliver
-	 * and sleeps needs it. The only op that may run on any thread. */
+	 * on the queue's thread. For a short ring alone vnetrx_rxq_fill() does. A host that keeps packets beyond
+	 * deliver and sleeps needs it. The only op that may run on any thread. */
 	void (*wake)(void *host);
 };
 

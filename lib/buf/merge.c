@@ -129,26 +129,6 @@ static bool partial_wrong(const struct vnetrx_meta *meta, uint32_t frame_len)
 	return (meta->flags & VNETRX_PKT_PARTIAL) != 0u && !csum_fits(meta->csum_start, meta->csum_offset, frame_len);
 }
 
-/* Moves a small frame out of its buffer, which goes back to the ring; 0 = no room, nothing done, else its truesize. */
-static uint32_t copy_break(struct vnetrx_pool *pool, struct vnetrx_pkt *pkt, const struct vnrx_piece *pc)
-{
-	uint32_t truesize;
-	uint16_t run;
-	uint8_t *room = vnrx_pool_copy_room(pool, pc->len, &run, &truesize);
-
-	if (room == NULL) {
-		pool->copy_fails++;
-		return 0;
-	}
-	memcpy(room, pc->data, pc->len);
-	vnrx_link_fill(pkt, pc);
-	pkt->data = room;
-	pkt->run = run;
-	vnrx_slot_put(pool, pc->slot, pc->id);
-	pool->copies++;
-	return truesize;
-}
-
 /* A packet in one buffer: pc is the frame, and everything about it is checked. meta NULL = it is the usual one. */
 static VNRX_INLINE struct vnetrx_pkt *single(struct vnetrx_merge *m, const struct vnrx_piece *pc,
                                              const struct vnetrx_meta *meta)
@@ -162,7 +142,7 @@ static VNRX_INLINE struct vnetrx_pkt *single(struct vnetrx_merge *m, const struc
 	if (VNRX_UNLIKELY(pool->pages.pinned_bytes > pool->pinned_high))
 		limit = m->copy_len_high;
 	if (pc->len <= limit)
-		copied = copy_break(pool, pkt, pc);
+		copied = vnrx_copy_break(pool, pkt, pc);
 	if (copied != 0u) {
 		truesize = copied;
 	} else {

@@ -32,6 +32,9 @@ static VNRX_INLINE void vnrx_link_fill(struct vnetrx_pkt *pkt, const struct vnrx
 	pkt->run = pc->slot->run;
 }
 
+/* Moves a small frame out of its buffer, which goes back to the ring; 0 = no room, nothing done, else its truesize. */
+uint32_t vnrx_copy_break(struct vnetrx_pool *pool, struct vnetrx_pkt *pkt, const struct vnrx_piece *pc);
+
 /* What few packets have. */
 static inline void vnrx_head_fill_meta(struct vnetrx_pkt *pkt, const struct vnetrx_meta *meta)
 {
