@@ -19,7 +19,6 @@ TITLES = {
     'scale': 'Scaling',
     'dpdk': 'Beside DPDK: GRO',
     'virtio': 'Beside DPDK: virtio front end',
-    'kernel': 'Beside the kernel: GRO',
 }
 
 # What the authors of the ideas published, beside what is measured here.
@@ -153,6 +152,10 @@ def report(results, logs, args, pictures):
         notes = [line for line in logs[name] if line]
         if notes:
             text.append('```\n' + '\n'.join(notes) + '\n```\n')
+    beside = os.path.join(args.out, 'kernel.txt')
+    if os.path.exists(beside):
+        with open(beside, encoding='utf-8') as file:
+            text.append('## Beside the kernel: GRO\n\n```\n' + file.read() + '```\n')
     return '\n'.join(text)
 
 

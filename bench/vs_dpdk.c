@@ -250,7 +250,8 @@ static unsigned cheapest(const struct bench_work *works, unsigned n, bool caller
 	for (i = 2; i < n; i++) {
 		const struct dpdk_peer *p = works[i].arg;
 
-		if (p->caller == caller && (best == 0u || bench_figure(&works[i].stat) < bench_figure(&works[best].stat)))
+		if (p->caller == caller &&
+		    (best == 0u || bench_figure(&works[i].stat) < bench_figure(&works[best].stat)))
 			best = i;
 	}
 	return best;
@@ -308,6 +309,21 @@ static void rows(struct vs *vs, struct gro_case *c)
 	}
 }
 
+/* For the plot of time against flows: in turn, with a window that holds them all up to 4096. Not with --quick. */
+static void flow_rows(struct vs *vs)
+{
+	static const uint32_t counts[] = { 1, 4, 16, 64, 256, 4096, 16384, 65536 }; /* 1000 is there */
+	struct gro_case c = { .pattern = TRAFFIC_RR, .payload = TRAFFIC_PAYLOAD, .window = 4096, .burst = 64 };
+	uint64_t row_ns = vs->b->row_ns;
+
+	vs->b->row_ns = QUICK_ROW_NS; /* DPDK takes microseconds for a packet here */
+	for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		c.flows = counts[i];
+		vs_row(vs, &c, NULL);
+	}
+	vs->b->row_ns = row_ns;
+}
+
 static void set_up(struct vs *vs, struct bench *b)
 {
 	unsigned i;
@@ -337,6 +353,8 @@ int main(int argc, char **argv)
 	vs_table(&b);
 	for (c.memory = MEMORY_HOT; c.memory <= MEMORY_COLD; c.memory++)
 		rows(&vs, &c);
+	if (!b.quick || b.only != NULL)
+		flow_rows(&vs);
 	vs_other_rows(&vs);
 	vs_protocols(&vs);
 	vs_floods(&vs);

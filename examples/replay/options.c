@@ -56,7 +56,7 @@ static const char usage[] =
 	"  --no-coalesce       neighbouring buffers stay fragments of their own\n"
 	"  --trust-csum        checksums count as verified by the device (captures taken above offloads)\n"
 	"  --meta FILE         one JSON line about each delivered packet; \"id\": how IPv4 ids go on in a merged one,\n"
-	"                      fixed or rising, null for IPv6, of each IP level, the outer one first; - = standard output\n"
+	"                      fixed or rising, null for IPv6, of each IP level, the outer first; - = standard output\n"
 	"  --stats, --json     all counters on standard output, as a table or as one JSON object: one of both\n"
 	"\n"
 	"Exit: 0; 1 usage; 2 bad input (what was read before is written); 3 output failed.\n";
