@@ -4,6 +4,7 @@
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
+. bench/lib.sh
 
 TOLERANCE=2 # percent
 OTHER=15    # with another compiler than the stored figures are of
@@ -32,10 +33,7 @@ for arg in "$@"; do
 done
 
 need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' valgrind || exit 1
-build=build/release
-[ -f $build/build.ninja ] ||
-	CC=gcc meson setup $build --buildtype=release -Doptimization=2 >/dev/null || exit 1
-ninja -C $build bench/gro_count bench/path_count bench/ring_count >/dev/null || exit 1
+bench_build bench/gro_count bench/path_count bench/ring_count 2>/dev/null || exit 1
 
 compiler=$(gcc -dumpmachine)-gcc-$(gcc -dumpversion)
 stored=bench/counts.txt
@@ -82,7 +80,7 @@ toggles()
 count()
 {
 	kind=$1
-	program=$build/bench/$2
+	program=$bench/$2
 	shift 2
 	# shellcheck disable=SC2046 # a list of words
 	valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --collect-atstart=no $(toggles "$kind") \

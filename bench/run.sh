@@ -4,6 +4,7 @@
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
+. bench/lib.sh
 
 usage()
 {
@@ -27,10 +28,11 @@ for arg in "$@"; do
 	esac
 done
 
-need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' python3 'gnuplot-nox|gnuplot-qt|gnuplot-x11' valgrind || exit 1
+need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' python3 valgrind || exit 1
+need 'gnuplot-nox|gnuplot-qt|gnuplot-x11' || exit 1
 [ -n "$quick" ] || need libdpdk-dev dpdk-dev liblwip-dev || exit 1
 
-build=build/release
+build=build/bench
 out=bench/out
 mkdir -p $out build/log
 rm -f $out/*.json $out/*.log $out/*.txt
@@ -45,12 +47,11 @@ quietly()
 }
 
 echo "Building in $build"
-[ -f $build/build.ninja ] ||
-	CC=gcc quietly build/log/bench-setup.log \
-		meson setup $build --buildtype=release -Doptimization=2 -Dtests=false
-[ -n "$quick" ] || { [ -x $build/bench/vs_dpdk ] && grep -q HAVE_LWIP $build/build.ninja; } ||
+quietly build/log/bench-build.log bench_build
+[ -n "$quick" ] || { [ -x $build/bench/vs_dpdk ] && grep -q HAVE_LWIP $build/build.ninja; } || {
 	quietly build/log/bench-setup.log meson setup --reconfigure $build
-quietly build/log/bench-build.log ninja -C $build
+	quietly build/log/bench-build.log bench_build
+}
 
 # What is run: name, seconds that it usually takes, command. Each writes JSON, and its limits to stderr.
 if [ -n "$quick" ]; then
@@ -102,7 +103,8 @@ while read -r name seconds command; do
 		continue
 	fi
 	# shellcheck disable=SC2086 # --quick or nothing
-	$command --json --check $quick >$out/$name.json 2>$out/$name.log </dev/null || echo "exit code $?" >>$out/$name.log
+	$command --json --check $quick >$out/$name.json 2>$out/$name.log </dev/null ||
+		echo "exit code $?" >>$out/$name.log
 	sum=$((sum + seconds))
 done <<END2
 $plan

@@ -232,8 +232,8 @@ int main(int argc, char **argv)
 		}
 		if (caps[n].cut > 0u)
 			fprintf(stderr,
-			        "vnetrx-stages: warning: %s: %" PRIu64 " of %zu packets were cut when they were captured "
-			        "(snaplen): they do not join\n",
+			        "vnetrx-stages: warning: %s: %" PRIu64 " of %zu packets were cut when they were "
+			        "captured (snaplen): they do not join\n",
 			        argv[optind], caps[n].cut, caps[n].frames.num);
 		packets += caps[n].frames.num;
 		bytes += caps[n].frames.size;
