@@ -221,7 +221,9 @@ static double rxq_repeat(void *arg)
 
 static void set_up(struct rxq_bench *r)
 {
-	static const struct vnetrx_dev_ops dev_ops = { .post = dev_post, .reap = dev_reap, .decode = dev_decode };
+	static const struct vnetrx_dev_ops dev_ops = {
+		.post = dev_post, .reap = dev_reap, .decode = dev_decode, .flags = VNETRX_DEV_PURE_DECODE
+	};
 	static const struct vnetrx_host_ops host_ops = {
 		.page_alloc = arena_page_alloc, .page_free = arena_page_free, .deliver = host_deliver
 	};

@@ -173,7 +173,9 @@ void path_count_anew(struct path *p)
 
 void path_open(struct path *p, struct bench *b, const struct path_config *c)
 {
-	static const struct vnetrx_dev_ops dev_ops = { .post = dev_post, .reap = dev_reap, .decode = dev_decode };
+	static const struct vnetrx_dev_ops dev_ops = {
+		.post = dev_post, .reap = dev_reap, .decode = dev_decode, .flags = VNETRX_DEV_PURE_DECODE
+	};
 	static const struct vnetrx_host_ops host_ops = {
 		.page_alloc = page_alloc, .page_free = page_free, .deliver = host_deliver
 	};
