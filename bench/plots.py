@@ -21,6 +21,7 @@ set key {key} box width 1
 set grid
 set border 3
 set tics nomirror
+set rmargin 6
 {axes}
 plot {lines}
 '''
@@ -33,7 +34,7 @@ TERMINALS = {
 
 def line(data, legend, style):
     colour, dash, mark = STYLES[style]
-    return '"%s" using 1:2 with linespoints lc rgb "%s" lw 2 dt %d pt %d ps 1 title "%s"' % (data, colour, dash, mark,
+    return '"%s" using 1:2 with linespoints lc rgb "%s" lw 2 dt %d pt %d ps 1.4 title "%s"' % (data, colour, dash, mark,
                                                                                              legend)
 
 
@@ -42,9 +43,17 @@ def checked(script, number):
     for axis in ('xlabel', 'ylabel'):
         if not re.search(r'^set %s ".+ \(.+\)"$' % axis, script, re.M):
             raise SystemExit('a plot has no unit in its ' + axis)
-    if len(re.findall(r' ps 1 title "[^"]+"', script)) != number or 'set key' not in script:
+    if len(re.findall(r' ps 1.4 title "[^"]+"', script)) != number or 'set key' not in script:
         raise SystemExit('a plot has a line without a legend')
     return script
+
+
+def tidy(path):
+    """Without blanks at line ends: the plots that documents show are under version control."""
+    with open(path, encoding='utf-8') as file:
+        lines = [text.rstrip() + '\n' for text in file]
+    with open(path, 'w', encoding='utf-8') as file:
+        file.writelines(lines)
 
 
 def plot(out, name, title, labels, series, axes, key='top left'):
@@ -62,6 +71,7 @@ def plot(out, name, title, labels, series, axes, key='top left'):
         with open(path, 'w', encoding='utf-8') as file:
             file.write(checked(script, len(series)))
         subprocess.run(['gnuplot', path], check=True)
+    tidy(os.path.join(out, name + '.svg'))
     return name, title
 
 

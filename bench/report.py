@@ -21,6 +21,8 @@ TITLES = {
     'virtio': 'Beside DPDK: virtio front end',
 }
 
+MOVE = 0.1
+
 # What the authors of the ideas published, beside what is measured here.
 PUBLISHED = [
     ('auto-sized over MTU buffers, rate (2013)', 'auto over mtu', '1.105 (14555.94 / 13170.01 Mb/s)'),
@@ -159,12 +161,27 @@ def report(results, logs, args, pictures):
     return '\n'.join(text)
 
 
+def compare(paths):
+    """Ratios of two reports beside each other; 1 when one moved by more than a tenth."""
+    first, second = (json.load(open(path, encoding='utf-8'))['ratios'] for path in paths)
+    moved = 0
+    for key in first:
+        ok = key in second and abs(second[key] / first[key] - 1) <= MOVE
+        moved += not ok
+        print('check: %s: %.3f, then %.3f, limit +-%d %%: %s' % (key, first[key], second.get(key, float('nan')),
+                                                               MOVE * 100, 'ok' if ok else 'MISSED'))
+    return 1 if moved else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--out', required=True)
+    parser.add_argument('--out', default='bench/out')
+    parser.add_argument('--compare', nargs=2, metavar='JSON', help='two reports of one machine: did a ratio move?')
     parser.add_argument('--command', default='')
     parser.add_argument('--left-out', default='')
     args = parser.parse_args()
+    if args.compare:
+        sys.exit(compare(args.compare))
     results, logs = load(args.out)
     if not results:
         sys.exit('report.py: nothing was measured')
