@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # files.sh REPLAY STAGES CAPTURE: what the programs do with names of files, and with what they print. Prints TAP.
 set -u
-replay=$1
-stages=$2
-capture=$3
+replay=$(realpath "$1")
+stages=$(realpath "$2")
+capture=$(realpath "$3")
 
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
