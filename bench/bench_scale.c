@@ -78,7 +78,9 @@ static double together(unsigned threads, bool adds)
 	double rate = 0.0;
 
 	for (unsigned i = 0; i < threads; i++) {
-		w[i] = (struct worker){ .cpu = i, .adds = adds, .path = &paths[i], .ready = &ready, .threads = threads };
+		w[i] = (struct worker){
+			.cpu = i, .adds = adds, .path = &paths[i], .ready = &ready, .threads = threads
+		};
 		if (pthread_create(&w[i].thread, NULL, work, &w[i]) != 0)
 			bench_die("no thread");
 	}
@@ -211,7 +213,9 @@ static void rings_table(struct bench *b)
 
 static void flows_table(struct bench *b)
 {
-	static const char *const cols[] = { "flows, GRO alone, W 4096", "hot ns", "segs/pkt", "cold ns", "segs/pkt cold" };
+	static const char *const cols[] = {
+		"flows, GRO alone, W 4096", "hot ns", "segs/pkt", "cold ns", "segs/pkt cold"
+	};
 	static const uint32_t counts[] = { 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 };
 	static struct supply supply;
 	static struct gro_work w;
@@ -223,8 +227,10 @@ static void flows_table(struct bench *b)
 	w.mem = bench_alloc(b, GRO_WORK_MEM);
 	bench_table(b, cols, sizeof(cols) / sizeof(cols[0]));
 	for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		struct gro_case c = { .pattern = TRAFFIC_RR, .payload = TRAFFIC_PAYLOAD, .flows = counts[i], .window = 4096,
-			              .burst = 64 };
+		struct gro_case c = {
+			.pattern = TRAFFIC_RR, .payload = TRAFFIC_PAYLOAD, .flows = counts[i],
+			.window = 4096, .burst = 64
+		};
 
 		bench_number(b, c.flows, 0);
 		for (c.memory = MEMORY_HOT; c.memory <= MEMORY_COLD; c.memory++) {
@@ -259,7 +265,7 @@ int main(int argc, char **argv)
 {
 	struct bench b;
 
-	bench_init(&b, argc, argv, "bench_scale", "threads, flows, lengths, rings, memory: threads and their limit with --check");
+	bench_init(&b, argc, argv, "bench_scale", "how the path scales: threads, flows, lengths, rings, memory");
 	if (bench_wanted(&b, "threads")) {
 		if (sysconf(_SC_NPROCESSORS_ONLN) >= (long)THREADS_MAX)
 			threads_table(&b);

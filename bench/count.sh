@@ -14,8 +14,8 @@ usage()
 	cat <<END2
 usage: bench/count.sh [--renew] [--no-install]
 
-Fails when a stage needs $TOLERANCE % more instructions than bench/counts.txt says ($OTHER % with another compiler), or when
-auto-sized buffers need more than $AUTO times those of fixed ones.
+Fails when a stage needs $TOLERANCE % more instructions than bench/counts.txt says ($OTHER % with another compiler), or
+when auto-sized buffers need more than $AUTO times those of fixed ones.
 
   --renew   writes bench/counts.txt anew: after a change that is meant to cost what it costs, in the same commit
 END2
@@ -126,7 +126,11 @@ fi
 work >"$scratch/work"
 while read -r name kind command; do
 	# shellcheck disable=SC2086 # a list of words
-	figure=$(count "$kind" $command </dev/null) || { echo "$name cannot be counted"; verdict 1; continue; }
+	figure=$(count "$kind" $command </dev/null) || {
+		echo "$name cannot be counted"
+		verdict 1
+		continue
+	}
 	echo "$name $figure" >>"$scratch/figures"
 	[ -n "$renew" ] || { compare "$name" "$figure"; verdict $?; }
 done <"$scratch/work"
@@ -144,8 +148,8 @@ fi
 awk -v limit=$AUTO '$1 == "path-64k-auto" { auto = $2 } $1 == "path-64k-largest" { fixed = $2 }
 	END {
 		ok = auto <= limit * fixed
-		printf "auto-sized over largest buffers, large packets: %.4f times, limit %s: %s\n", auto / fixed, limit,
-			ok ? "ok" : "MISSED"
+		printf "auto-sized over largest buffers, large packets: %.4f times, limit %s: %s\n",
+			auto / fixed, limit, ok ? "ok" : "MISSED"
 		exit !ok
 	}' "$scratch/figures"
 verdict $?

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receive path with packets of any length, over buffers of any length, without GRO, or with packets of some flows and
- * with it: a device that is two arrays and writes headers only, and a host that looks at packets as it likes and frees
- * them.
+ * The receive path with packets of any length, over buffers of any length, without GRO, or with packets of some flows
+ * and with it: a device that is two arrays and writes headers only, and a host that looks at packets as it likes and
+ * frees them.
  *
  *   path_write: device fills buffers --> path_poll: reap, merge, deliver, walk, free, refill
  */

@@ -27,7 +27,8 @@ for arg in "$@"; do
 	esac
 done
 
-need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' python3 'gnuplot-nox|gnuplot-qt|gnuplot-x11' valgrind || exit 1
+need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' python3 \
+	'gnuplot-nox|gnuplot-qt|gnuplot-x11' || exit 1
 [ -n "$quick" ] || need libdpdk-dev dpdk-dev liblwip-dev || exit 1
 
 build=build/release
@@ -102,7 +103,8 @@ while read -r name seconds command; do
 		continue
 	fi
 	# shellcheck disable=SC2086 # --quick or nothing
-	$command --json --check $quick >$out/$name.json 2>$out/$name.log </dev/null || echo "exit code $?" >>$out/$name.log
+	$command --json --check $quick >$out/$name.json 2>$out/$name.log </dev/null ||
+		echo "exit code $?" >>$out/$name.log
 	sum=$((sum + seconds))
 done <<END2
 $plan

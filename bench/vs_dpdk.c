@@ -250,7 +250,8 @@ static unsigned cheapest(const struct bench_work *works, unsigned n, bool caller
 	for (i = 2; i < n; i++) {
 		const struct dpdk_peer *p = works[i].arg;
 
-		if (p->caller == caller && (best == 0u || bench_figure(&works[i].stat) < bench_figure(&works[best].stat)))
+		if (p->caller == caller &&
+		    (best == 0u || bench_figure(&works[i].stat) < bench_figure(&works[best].stat)))
 			best = i;
 	}
 	return best;

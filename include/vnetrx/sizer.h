@@ -9,12 +9,12 @@
  * the limit of the average: packets of 64 KiB raise it to the longest buffer within a few, as there, but it is not
  * carried far above, where 177 small packets would be needed to forget them; about 70 are.
  *
- * The average of few long packets among many short ones is a length that suits neither. A host that knows what memory is
- * worth to it can have the length of least cost instead:
+ * The average of few long packets among many short ones is a length that suits neither. A host that knows what memory
+ * is worth to it can have the length of least cost instead:
  *
  *   cost of a packet in buffers of len = number of buffers * (memory of one + buf_cost)
  *
- * for each of eight lengths, averaged over about 260 packets; buf_cost is in bytes: what handling one more buffer is worth.
+ * for each of eight lengths, averaged over about 260 packets; buf_cost is in bytes: what one buffer less is worth.
  */
 #ifndef VNETRX_SIZER_H
 #define VNETRX_SIZER_H
@@ -69,8 +69,8 @@ VNETRX_MUST_USE int vnetrx_sizer_init(struct vnetrx_sizer *sizer, uint32_t len_m
  * vnetrx_sizer_add(). Returns VNETRX_ERR_INVALID when a price is out of range. */
 VNETRX_MUST_USE int vnetrx_sizer_by_cost(struct vnetrx_sizer *sizer, const struct vnetrx_sizer_prices *prices);
 
-/* Learns from one packet; frame_len is its length without the device header. Returns which packet from this one on should
- * be the next, a random number of 1 to 32: looking at all would cost more than it brings. */
+/* Learns from one packet; frame_len is its length without the device header. Returns which packet from this one on
+ * should be the next, a random number of 1 to 32: looking at all would cost more than it brings. */
 uint32_t vnetrx_sizer_weigh(struct vnetrx_sizer *sizer, uint32_t frame_len);
 
 /* Learns from one packet; frame_len is its length without the device header. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The length of least cost. Nothing overflows: a packet has at most 2^20 bytes and a header, so at most 2^14 + 2 buffers
- * of 64 bytes; buf_cost is below 2^16; the shares of a packet's buffers are together below 2^23. The product with the
- * inverse is exact up to 2^32 / len, which is 128 KiB for 32 KiB, and beyond may count one buffer more.
+ * The length of least cost. Nothing overflows: a packet has at most 2^20 bytes and a header, so at most 2^14 + 2
+ * buffers of 64 bytes; buf_cost is below 2^16; the shares of a packet's buffers are together below 2^23. The product
+ * with the inverse is exact up to 2^32 / len, which is 128 KiB for 32 KiB, and beyond may count one buffer more.
  */
 #include "vnetrx/sizer.h"
 
@@ -16,8 +16,8 @@
 #define MARGIN      64u
 
 /* The longest buffer of which a run holds as many as of `len`, and what one of them costs. */
-static void choice_init(struct vnetrx_sizer_choice *c, const struct vnetrx_sizer *s, const struct vnetrx_sizer_prices *p,
-                        uint32_t len)
+static void choice_init(struct vnetrx_sizer_choice *c, const struct vnetrx_sizer *s,
+                        const struct vnetrx_sizer_prices *p, uint32_t len)
 {
 	uint32_t number = vnrx_div(p->run_size, p->headroom + len);
 	uint32_t share;
