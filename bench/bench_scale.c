@@ -265,8 +265,7 @@ int main(int argc, char **argv)
 {
 	struct bench b;
 
-	bench_init(&b, argc, argv, "bench_scale",
-	           "threads, flows, lengths, rings, memory: threads and their limit with --check");
+	bench_init(&b, argc, argv, "bench_scale", "how the path scales: threads, flows, lengths, rings, memory");
 	if (bench_wanted(&b, "threads")) {
 		if (sysconf(_SC_NPROCESSORS_ONLN) >= (long)THREADS_MAX)
 			threads_table(&b);

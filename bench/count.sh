@@ -124,7 +124,11 @@ fi
 work >"$scratch/work"
 while read -r name kind command; do
 	# shellcheck disable=SC2086 # a list of words
-	figure=$(count "$kind" $command </dev/null) || { echo "$name cannot be counted"; verdict 1; continue; }
+	figure=$(count "$kind" $command </dev/null) || {
+		echo "$name cannot be counted"
+		verdict 1
+		continue
+	}
 	echo "$name $figure" >>"$scratch/figures"
 	[ -n "$renew" ] || { compare "$name" "$figure"; verdict $?; }
 done <"$scratch/work"

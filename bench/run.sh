@@ -28,8 +28,8 @@ for arg in "$@"; do
 	esac
 done
 
-need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' python3 valgrind || exit 1
-need 'gnuplot-nox|gnuplot-qt|gnuplot-x11' || exit 1
+need gcc libc6-dev meson ninja-build 'pkgconf|pkg-config' python3 \
+	'gnuplot-nox|gnuplot-qt|gnuplot-x11' || exit 1
 [ -n "$quick" ] || need libdpdk-dev dpdk-dev liblwip-dev || exit 1
 
 build=build/bench

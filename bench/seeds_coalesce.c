@@ -136,6 +136,5 @@ void seeds_coalescer(struct bench *b)
 		walk_close((enum walk_kind)kind);
 	}
 	b->repeats = repeats;
-	bench_note(b, "Published (2013): +17.4 % for full-size GSO receive, with TCP and the application above the "
-	              "driver.");
+	bench_note(b, "Published (2013): +17.4 % for full-size GSO receive, with the stack above the driver.");
 }

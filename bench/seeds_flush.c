@@ -90,7 +90,7 @@ void seeds_flush(struct bench *b)
 		flush_sim(&cases[i], b->quick ? ROUNDS_QUICK : ROUNDS, &results[i]);
 		row(b, &cases[i], &results[i]);
 	}
-	bench_note(b, "Published (2014): 2.65 segments a packet without a timer, 42 with 2000 ns; 305732 and 19230 "
-	              "ACK/s.\nThe card's timer: up to 50 % of latency for requests.");
+	bench_note(b, "Published (2014): 2.65 segments a packet without a timer, 42 with 2000 ns;\n"
+	           "305732 and 19230 ACK/s. The card's timer: up to 50 % of latency for requests.");
 	limits(b, results);
 }

@@ -130,16 +130,10 @@ static VNRX_APART void weigh(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkt
 
 static void learn(struct vnetrx_rxq *q, struct vnetrx_pkt *const *pkts, unsigned n)
 {
-	struct vnetrx_sizer sizer;
+	struct vnetrx_sizer sizer = { .avg = q->sizer.avg, .avg_max = q->sizer.avg_max };
 	uint32_t longest = q->sizer.len_max - q->sizer.hdr_len;
 	unsigned i = 0;
 
-	if (q->sizer.by_cost) {
-		weigh(q, pkts, n);
-		return;
-	}
-	sizer.avg = q->sizer.avg;
-	sizer.avg_max = q->sizer.avg_max;
 	while (sizer.avg == sizer.avg_max && i < n && pkts[i]->len >= longest)
 		i++; /* large packets, and the average is at its top already */
 	for (; i < n; i++)
@@ -177,7 +171,9 @@ static unsigned batch(struct vnetrx_rxq *q, unsigned max, unsigned *pkts_out)
 	if ((unsigned)reaped < max)
 		vnetrx_merge_end(q->merge);
 	*pkts_out = n + (unsigned)(vnrx_merge_drops(q->merge) - drops);
-	if (q->sizer.len_min != q->sizer.len_max)
+	if (q->sizer.by_cost)
+		weigh(q, pkts, n);
+	else if (q->sizer.len_min != q->sizer.len_max)
 		learn(q, pkts, n);
 	if (q->host_ops.early != NULL && n > 0u)
 		n = early(q, pkts, n);

@@ -20,7 +20,6 @@ struct plan {
 	struct vnetrx_pool_config  pool;
 	struct vnetrx_merge_config merge;
 	struct vnetrx_gro_config   gro;
-	struct vnetrx_sizer        sizer;
 };
 
 static const char *check_ops(const struct vnetrx_rxq_config *cfg)
@@ -56,10 +55,9 @@ static const char *check_ranges(const struct vnetrx_rxq_config *cfg)
 	return NULL;
 }
 
-/* The length of least cost instead of the average. */
-static const char *plan_cost(struct plan *p)
+/* cfg is complete. With buf_cost the length of least cost instead of the average. */
+static VNRX_COLD const char *sizer_open(struct vnetrx_sizer *sizer, const struct vnetrx_rxq_config *cfg)
 {
-	const struct vnetrx_rxq_config *cfg = &p->cfg;
 	const struct vnetrx_sizer_prices prices = {
 		.buf_cost = cfg->buf_cost,
 		.run_size = cfg->run_size,
@@ -67,15 +65,17 @@ static const char *plan_cost(struct plan *p)
 		.copy_len_max = cfg->copy_len_max != COPY_LEN_OFF ? cfg->copy_len_max : 0u,
 	};
 
-	if (vnetrx_sizer_by_cost(&p->sizer, &prices) != VNETRX_OK)
+	if (vnetrx_sizer_init(sizer, cfg->buf_len_min, cfg->buf_len_max, cfg->hdr_len, cfg->buf_align) != VNETRX_OK)
+		return "buf_len_min, buf_len_max: no room for a frame behind hdr_len";
+	if (cfg->buf_cost != 0u && vnetrx_sizer_by_cost(sizer, &prices) != VNETRX_OK)
 		return "buf_cost: must be 0..65535, buf_len_min at least 64, and buf_len_max at most a run";
 	return NULL;
 }
 
 /* Buffer lengths: rounded to buf_align, and so that the ring holds one longest frame. */
-static const char *plan_sizes(struct plan *p)
+static VNRX_COLD const char *plan_sizes(struct vnetrx_rxq_config *cfg)
 {
-	struct vnetrx_rxq_config *cfg = &p->cfg;
+	struct vnetrx_sizer sizer; /* init makes its own: a plan is large enough */
 	uint32_t least = vnetrx_sizer_floor(cfg->ring_size, cfg->frame_len_max, cfg->hdr_len);
 
 	if (cfg->buf_len_max > FRAME_LEN_TOP || cfg->buf_len_max < cfg->buf_align)
@@ -90,9 +90,7 @@ static const char *plan_sizes(struct plan *p)
 	cfg->buf_len_min = vnrx_align_up(cfg->buf_len_min, cfg->buf_align);
 	if (cfg->buf_len_min > cfg->buf_len_max)
 		cfg->buf_len_min = cfg->buf_len_max;
-	if (vnetrx_sizer_init(&p->sizer, cfg->buf_len_min, cfg->buf_len_max, cfg->hdr_len, cfg->buf_align) != VNETRX_OK)
-		return "buf_len_min, buf_len_max: no room for a frame behind hdr_len";
-	return cfg->buf_cost != 0u ? plan_cost(p) : NULL;
+	return sizer_open(&sizer, cfg);
 }
 
 static void plan_stages(struct plan *p)
@@ -168,7 +166,7 @@ static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 		cfg->copy_len_max = COPY_LEN;
 	if (cfg->refill_retry_ns == 0u)
 		cfg->refill_retry_ns = RETRY_NS;
-	why = plan_sizes(p);
+	why = plan_sizes(cfg);
 	if (why == NULL)
 		plan_stages(p);
 	return why;
@@ -258,7 +256,7 @@ int vnetrx_rxq_init(struct vnetrx_rxq **rxq, const struct vnetrx_rxq_config *cfg
 	q->host_ops = *p.cfg.host_ops;
 	q->dev = p.cfg.dev;
 	q->host = p.cfg.host;
-	q->sizer = p.sizer;
+	(void)sizer_open(&q->sizer, &p.cfg); /* as it did before */
 	q->ring_size = p.cfg.ring_size;
 	q->flush_each = p.cfg.gro_timeout_ns == 0u && (p.cfg.gro_flags & VNETRX_GRO_ADAPTIVE) == 0u;
 	q->retry_ns = p.cfg.refill_retry_ns;

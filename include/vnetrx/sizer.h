@@ -14,8 +14,7 @@
  *
  *   cost of a packet in buffers of len = number of buffers * (memory of one + buf_cost)
  *
- * for each of eight lengths, averaged over about 140 packets; buf_cost is in bytes: what handling one more buffer is
- * worth.
+ * for each of eight lengths, averaged over about 260 packets; buf_cost is in bytes: what one buffer less is worth.
  */
 #ifndef VNETRX_SIZER_H
 #define VNETRX_SIZER_H
@@ -71,7 +70,7 @@ VNETRX_MUST_USE int vnetrx_sizer_init(struct vnetrx_sizer *sizer, uint32_t len_m
 VNETRX_MUST_USE int vnetrx_sizer_by_cost(struct vnetrx_sizer *sizer, const struct vnetrx_sizer_prices *prices);
 
 /* Learns from one packet; frame_len is its length without the device header. Returns which packet from this one on
- * should be the next, a random number of 1 to 16: looking at all would cost more than it brings. */
+ * should be the next, a random number of 1 to 32: looking at all would cost more than it brings. */
 uint32_t vnetrx_sizer_weigh(struct vnetrx_sizer *sizer, uint32_t frame_len);
 
 /* Learns from one packet; frame_len is its length without the device header. */

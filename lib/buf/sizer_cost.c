@@ -6,6 +6,7 @@
  */
 #include "vnetrx/sizer.h"
 
+#include "../compiler.h"
 #include "../mem.h"
 
 #define LEN_LEAST   64u
@@ -51,31 +52,35 @@ int vnetrx_sizer_by_cost(struct vnetrx_sizer *sizer, const struct vnetrx_sizer_p
 	return VNETRX_OK;
 }
 
-/* Cost is averaged with the weight of one in SAMPLES; the first sample counts entirely. */
-static void choices_weigh(struct vnetrx_sizer *sizer, uint32_t bytes)
+static VNRX_INLINE uint32_t choice_cost(const struct vnetrx_sizer_choice *c, uint32_t bytes)
 {
-	for (uint32_t i = 0; i < VNETRX_SIZER_LENS; i++) {
-		struct vnetrx_sizer_choice *c = &sizer->choices[i];
-		uint32_t number = (uint32_t)((uint64_t)(bytes + c->len - 1u) * c->inverse >> 32);
-		uint32_t cost = number * c->price;
-
-		c->cost = c->cost != 0u ? c->cost - c->cost / SAMPLES + cost / SAMPLES : cost;
-	}
+	return (uint32_t)((uint64_t)(bytes + c->len - 1u) * c->inverse >> 32) * c->price;
 }
 
-/* A choice that is better by less than one in MARGIN does not change anything. */
-static uint32_t choices_best(const struct vnetrx_sizer *sizer)
+/* The first sample counts entirely. */
+static void choices_begin(struct vnetrx_sizer *sizer, uint32_t bytes)
 {
-	uint32_t best = sizer->best;
-	uint32_t least = sizer->choices[best].cost - sizer->choices[best].cost / MARGIN;
+	for (uint32_t i = 0; i < VNETRX_SIZER_LENS; i++)
+		sizer->choices[i].cost = choice_cost(&sizer->choices[i], bytes);
+}
 
+/* Averages the costs, and chooses the least. A choice that is better by less than one in MARGIN changes nothing. */
+static void choices_weigh(struct vnetrx_sizer *sizer, uint32_t bytes)
+{
+	struct vnetrx_sizer_choice *old = &sizer->choices[sizer->best];
+	uint32_t least = old->cost - old->cost / SAMPLES + choice_cost(old, bytes) / SAMPLES;
+	uint32_t best = sizer->best;
+
+	least -= least / MARGIN;
 	for (uint32_t i = 0; i < VNETRX_SIZER_LENS; i++) {
-		if (sizer->choices[i].cost < least) {
-			least = sizer->choices[i].cost;
-			best = i;
-		}
+		struct vnetrx_sizer_choice *c = &sizer->choices[i];
+		uint32_t cost = c->cost - c->cost / SAMPLES + choice_cost(c, bytes) / SAMPLES;
+
+		c->cost = cost;
+		best = cost < least ? i : best;
+		least = cost < least ? cost : least;
 	}
-	return best;
+	sizer->best = best;
 }
 
 uint32_t vnetrx_sizer_weigh(struct vnetrx_sizer *sizer, uint32_t frame_len)
@@ -83,10 +88,11 @@ uint32_t vnetrx_sizer_weigh(struct vnetrx_sizer *sizer, uint32_t frame_len)
 	uint32_t sample = frame_len < VNETRX_SIZER_SAMPLE ? frame_len : VNETRX_SIZER_SAMPLE;
 
 	if (frame_len > sizer->copy_len_max) {
+		if (sizer->choices[0].cost == 0u)
+			choices_begin(sizer, sample + sizer->hdr_len);
 		choices_weigh(sizer, sample + sizer->hdr_len);
-		sizer->best = choices_best(sizer);
 		sizer->avg = (sizer->choices[sizer->best].len - sizer->hdr_len) * VNETRX_SIZER_ONE;
 	}
 	sizer->rnd = sizer->rnd * 1664525u + 1013904223u; /* a fixed step would follow a pattern of the traffic */
-	return 1u + (sizer->rnd >> 28);
+	return 1u + (sizer->rnd >> 27);
 }
