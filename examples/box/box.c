@@ -116,6 +116,13 @@ static bool watch(const struct box *b, int fd, uint32_t what, uint32_t about)
 	return epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+/* A ring that is looked at all the time, in and out: nobody need say that something is there, and the kernel is spared
+ * the effort for each frame. */
+static bool looked_at(const struct box *b, const struct lane *lane)
+{
+	return b->opts.busy && lane->in.region != NULL;
+}
+
 /* Lane i's input is the output of the lane the other way. */
 static void watch_lane(struct box *b, unsigned i)
 {
@@ -123,7 +130,7 @@ static void watch_lane(struct box *b, unsigned i)
 	uint32_t what = (lane->blocked ? 0u : (uint32_t)EPOLLIN) | (back->blocked ? (uint32_t)EPOLLOUT : 0u);
 	struct epoll_event event = { .events = what, .data = { .u32 = i } };
 
-	if (what != b->watched[i])
+	if (what != b->watched[i] && !looked_at(b, lane))
 		(void)epoll_ctl(b->epoll_fd, EPOLL_CTL_MOD, lane->in.fd, &event);
 	b->watched[i] = what;
 }
@@ -206,11 +213,13 @@ static void wait_for_events(struct box *b, bool sleep)
 /* ---- running ---- */
 
 /* A look at AF_XDP's ring costs nothing, at a TAP a system call: that waits for epoll to say so, busy or not. */
-static bool wants_turn(const struct box *b, const struct lane *lane)
+static bool wants_turn(const struct box *b, unsigned i)
 {
-	if (lane->ready || (b->opts.busy && lane->in.region != NULL && !lane->blocked))
-		return true;
-	return !lane->blocked && vnetrx_rxq_deadline(lane->rxq) <= b->now;
+	const struct lane *lane = &b->lanes[i], *back = &b->lanes[(i + b->queues) % (2u * b->queues)];
+
+	if (lane->blocked)
+		return lane->ready || looked_at(b, back);
+	return lane->ready || looked_at(b, lane) || vnetrx_rxq_deadline(lane->rxq) <= b->now;
 }
 
 /* true = nobody wants another turn. */
@@ -222,7 +231,7 @@ static bool turn_all(struct box *b)
 	for (i = 0u; i < 2u * b->queues; i++) {
 		struct lane *lane = &b->lanes[i];
 
-		if (!wants_turn(b, lane))
+		if (!wants_turn(b, i))
 			continue;
 		b->now = lane_turn(lane, b->now);
 		look_at_lane(b, lane);
@@ -313,7 +322,7 @@ static int open_lanes(struct box *b)
 			return EXIT_USAGE;
 		b->queues = n;
 		b->watched[i] = EPOLLIN;
-		if (!watch(b, in.fd, EPOLLIN, i))
+		if (!looked_at(b, &b->lanes[i]) && !watch(b, in.fd, EPOLLIN, i))
 			return complain("epoll");
 	}
 	return 0;
