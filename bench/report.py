@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import re
 import sys
 
 import plots
@@ -22,6 +23,9 @@ TITLES = {
 }
 
 MOVE = 0.1
+
+# A line that compares a figure with its limit, in either of the forms that the benchmarks have.
+LIMIT = re.compile(r'^check: |at (least|most) +[0-9.]+ +(ok|MISS)')
 
 # What the authors of the ideas published, beside what is measured here.
 PUBLISHED = [
@@ -124,8 +128,8 @@ def head(results, args):
 
 def checks(logs):
     """Lines of limits, and those that were missed."""
-    lines = [line[len('check: '):] for log in logs.values() for line in log if line.startswith('check: ')]
-    return lines, [line for line in lines if line.endswith('MISSED')]
+    lines = [re.sub('^check: | {2,}', ' ', line).strip() for log in logs.values() for line in log if LIMIT.search(line)]
+    return lines, [line for line in lines if re.search(r'\bMISS', line)]
 
 
 def summary(results, logs, args):
