@@ -37,13 +37,13 @@ int main(void)
 	struct softdev *dev = softdev_new(&(struct softdev_config){ .ring_size = 64 });
 	struct vnetrx_rxq_config cfg = { .dev_ops = &softdev_ops, .dev = dev, .host_ops = &heap_host_ops, .host = &host,
 	                                 .ring_size = 64, .hdr_len = 12, .hash_key = { 0x5eed, 0xbeef } };
-	const char *why = "out of memory";
+	const char *why = NULL;
 	size_t size = dev != NULL ? vnetrx_rxq_footprint(&cfg, &why) : 0;
 	void *mem = size != 0 ? heap_memory(size) : NULL;
 	struct vnetrx_rxq *rxq;
 
 	if (mem == NULL || vnetrx_rxq_init(&rxq, &cfg, mem, size) != VNETRX_OK) {
-		fprintf(stderr, "no queue: %s\n", why);
+		fprintf(stderr, "no queue: %s\n", why != NULL ? why : "out of memory");
 		return 1;
 	}
 	vnetrx_rxq_fill(rxq);

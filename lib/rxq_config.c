@@ -2,6 +2,7 @@
 /* Set-up of a receive queue: its configuration with defaults, checked, and cut into those of the stages. */
 #include "queue.h"
 
+#include "gro/dissect.h"
 #include "mem.h"
 
 #define FRAME_LEN_MAX 65589u   /* 14 + 40 + 65535: the longest frame a virtio device merges (virtio 1.2, 5.1.6.3.1) */
@@ -12,6 +13,11 @@
 #define COPY_LEN      128u
 #define COPY_LEN_OFF  0xffffu
 
+#define GRO_FLAGS_KNOWN \
+	(VNETRX_GRO_RFC6864 | VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_UDP_ZERO | VNETRX_GRO_ADAPTIVE | \
+	 VNETRX_GRO_PROFILE_VIRTIO)
+#define GRO_BYTES_AND_PROFILE (VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_PROFILE_VIRTIO)
+#define GRO_PROTOS_ALL        (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
 #define FLAGS_KNOWN (VNETRX_RXQ_GRO_OFF | VNETRX_RXQ_NO_COALESCE | VNETRX_RXQ_REMOTE_FREE)
 
 /* What the configuration means for each stage. */
@@ -43,9 +49,27 @@ static const char *check_ranges(const struct vnetrx_rxq_config *cfg)
 	if (cfg->buf_align != 0u && (!vnrx_is_pow2(cfg->buf_align) || cfg->buf_align < 16u || cfg->buf_align > 4096u))
 		return "buf_align: must be a power of two, 16..4096";
 	if ((cfg->flags & ~FLAGS_KNOWN) != 0u)
-		return "flags: unknown bits set";
+		return "flags: only VNETRX_RXQ_GRO_OFF, NO_COALESCE, REMOTE_FREE";
+	return NULL;
+}
+
+/* What the engine would refuse, under the names of the queue's fields. */
+static const char *check_gro(const struct vnetrx_rxq_config *cfg)
+{
 	if ((cfg->flags & VNETRX_RXQ_GRO_OFF) != 0u)
 		return NULL;
+	if (cfg->gro_timeout_ns > VNETRX_NEVER / 128u)
+		return "gro_timeout_ns: must be below 2^57";
+	if (cfg->gro_hold_max_ns > VNETRX_NEVER / 2u)
+		return "gro_hold_max_ns: must be below 2^63";
+	if ((cfg->gro_flags & ~GRO_FLAGS_KNOWN) != 0u)
+		return "gro_flags: only VNETRX_GRO_RFC6864, CSUM_BYTES, UDP_ZERO, ADAPTIVE, PROFILE_VIRTIO";
+	if ((cfg->gro_flags & GRO_BYTES_AND_PROFILE) == GRO_BYTES_AND_PROFILE)
+		return "gro_flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
+	if ((cfg->gro_protos & ~GRO_PROTOS_ALL) != 0u)
+		return "gro_protos: only VNETRX_GRO_TCP, UDP, TUNNEL";
+	if (VNRX_TCP_ALONE && (cfg->gro_protos & ~VNETRX_GRO_TCP) != 0u)
+		return "gro_protos: only VNETRX_GRO_TCP in a library built with -Dgro=tcp";
 	if (cfg->gro_flows > 65536u)
 		return "gro_flows: must be 1..65536";
 	if (cfg->gro_bytes_max != 0u && (cfg->gro_bytes_max < 1280u || cfg->gro_bytes_max > 524280u))
@@ -80,11 +104,11 @@ static VNRX_COLD const char *plan_sizes(struct vnetrx_rxq_config *cfg)
 
 	if (cfg->buf_len_max > FRAME_LEN_TOP || cfg->buf_len_max < cfg->buf_align)
 		return "buf_len_max: must be buf_align..1048576";
-	cfg->buf_len_max &= ~(cfg->buf_align - 1u); /* a power of two, or vnetrx_sizer_init() refuses it */
 	if (cfg->buf_len_min > cfg->buf_len_max)
-		return "buf_len_min: must not be above buf_len_max";
+		return "buf_len_min: must be at most buf_len_max";
+	cfg->buf_len_max &= ~(cfg->buf_align - 1u); /* a power of two, or vnetrx_sizer_init() refuses it */
 	if (least > cfg->buf_len_max)
-		return "ring_size: the ring, at buf_len_max, does not hold one frame of frame_len_max bytes";
+		return "ring_size: must be at least hdr_len + frame_len_max over buf_len_max";
 	if (cfg->buf_len_min < least)
 		cfg->buf_len_min = least;
 	cfg->buf_len_min = vnrx_align_up(cfg->buf_len_min, cfg->buf_align);
@@ -149,6 +173,8 @@ static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 
 	if (why == NULL)
 		why = check_ranges(user);
+	if (why == NULL)
+		why = check_gro(user);
 	if (why != NULL)
 		return why;
 	*cfg = *user;
@@ -208,6 +234,8 @@ static const char *plan_all(struct plan *p, const struct vnetrx_rxq_config *cfg,
 		return why;
 	p->merge.pool = (struct vnetrx_pool *)(void *)p; /* not looked into before init */
 	*total = measure(p, part, &why);
+	if (*total == 0u && why == NULL)
+		why = "ring_size, pkts_max, gro_flows: more memory than can be addressed";
 	return why;
 }
 

@@ -115,7 +115,7 @@ bool lane_new(struct lane *lane, const struct vnetrx_rxq_config *config, struct 
 {
 	struct vnetrx_host_ops host_ops = in.region != NULL ? region_host_ops() : heap_host_ops;
 	struct vnetrx_rxq_config cfg = *config;
-	const char *why = "out of memory";
+	const char *why = NULL;
 	size_t size;
 
 	host_ops.deliver = deliver;
@@ -127,7 +127,7 @@ bool lane_new(struct lane *lane, const struct vnetrx_rxq_config *config, struct 
 	size = vnetrx_rxq_footprint(&cfg, &why);
 	lane->mem = size != 0u ? heap_memory(size) : NULL;
 	if (lane->mem == NULL || vnetrx_rxq_init(&lane->rxq, &cfg, lane->mem, size) != VNETRX_OK) {
-		fprintf(stderr, "vnetrx-box: queue: %s\n", why);
+		fprintf(stderr, "vnetrx-box: queue: %s\n", why != NULL ? why : "out of memory");
 		free(lane->mem);
 		lane->mem = NULL;
 		return false;

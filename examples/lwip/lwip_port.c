@@ -170,7 +170,7 @@ static bool queue_open(struct lwip_port *port, bool gro)
 		.gro_timeout_ns = TIMEOUT_NS,
 		.flags = VNETRX_RXQ_REMOTE_FREE | (gro ? 0u : VNETRX_RXQ_GRO_OFF),
 	};
-	const char *why = "out of memory";
+	const char *why = NULL;
 	size_t size;
 
 	host_ops.deliver = deliver;
@@ -180,7 +180,7 @@ static bool queue_open(struct lwip_port *port, bool gro)
 	size = vnetrx_rxq_footprint(&cfg, &why);
 	port->mem = size != 0u ? heap_memory(size) : NULL;
 	if (port->mem == NULL || vnetrx_rxq_init(&port->rxq, &cfg, port->mem, size) != VNETRX_OK) {
-		fprintf(stderr, "vnetrx-lwip: queue: %s\n", why);
+		fprintf(stderr, "vnetrx-lwip: queue: %s\n", why != NULL ? why : "out of memory");
 		return false;
 	}
 	return vnetrx_rxq_fill(port->rxq) > 0u;

@@ -45,11 +45,14 @@ struct vnetrx_gro_config { /* zero = default */
 	uint16_t  vxlan_port;  /* UDP ports of tunnels; default 4789, 4790, 6081; VNETRX_PORT_OFF = not known  */
 	uint16_t  vxlan_gpe_port;
 	uint16_t  geneve_port;
-	vnetrx_ns timeout_ns;  /* leave after so long without a new segment; default 0 = only flush and hold_max_ns */
-	vnetrx_ns hold_max_ns; /* leave after so long whatever joins; default 64 * timeout_ns, at least 1 ms   */
+	vnetrx_ns timeout_ns;  /* leave after so long without a new segment, below 2^57; default 0 = only flush and
+	                          hold_max_ns                                                                  */
+	vnetrx_ns hold_max_ns; /* leave after so long whatever joins, below 2^63; default 64 * timeout_ns, at least
+	                          1 ms                                                                         */
 };
 
-/* Bytes that vnetrx_gro_init() needs; 0: the configuration is wrong and *why, if not NULL, says what. */
+/* Bytes that vnetrx_gro_init() needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong, "field:
+ * range" or "field: what it wants", a constant text; NULL when nothing is. */
 size_t vnetrx_gro_footprint(const struct vnetrx_gro_config *cfg, const char **why);
 
 /* Sets up an engine in mem (aligned to 64, at least footprint bytes, the caller's as long as it is used). */

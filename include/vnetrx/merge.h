@@ -29,7 +29,8 @@ struct vnetrx_merge_config { /* zero = default */
 
 #define VNETRX_MERGE_NO_COALESCE 1u /* leave neighbouring buffers as fragments of their own */
 
-/* Bytes that vnetrx_merge_init() needs; 0: the configuration is wrong and *why, if not NULL, says what. */
+/* Bytes that vnetrx_merge_init() needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong, "field:
+ * range" or "field: what it wants", a constant text; NULL when nothing is. */
 size_t vnetrx_merge_footprint(const struct vnetrx_merge_config *cfg, const char **why);
 
 /* Sets up the stage in mem (aligned to 64, at least footprint bytes, the caller's as long as it is used). */

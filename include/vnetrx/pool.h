@@ -29,15 +29,16 @@ struct vnetrx_pool_config { /* zero = default */
 	uint32_t headroom;      /* host's bytes before each buffer; default 0                                   */
 	uint32_t runs_max;      /* runs owned at once, 1..65535, smaller ones by their bytes; default: six times
 	                           what the ring needs, and twelve                                              */
-	uint32_t pkts_max;      /* packet descriptors; default: 2 * bufs_max + 64                               */
-	uint32_t pkt_user_size; /* host's bytes per descriptor; default 0; rounded up to 16                     */
+	uint32_t pkts_max;      /* packet descriptors, 1..16777216; default: 2 * bufs_max + 64                  */
+	uint32_t pkt_user_size; /* host's bytes per descriptor, at most 65536; default 0; rounded up to 16      */
 	uint32_t flags;         /* VNETRX_POOL_*                                                                */
 };
 
 #define VNETRX_POOL_FIXED       1u /* all buffers have one length: the rest of a run is left, not given to the last */
 #define VNETRX_POOL_REMOTE_FREE 2u /* vnetrx_pkt_free_remote() may be used                                    */
 
-/* Bytes that vnetrx_pool_init() needs; 0: the configuration is wrong and *why, if not NULL, says what. */
+/* Bytes that vnetrx_pool_init() needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong, "field:
+ * range" or "field: what it wants", a constant text; NULL when nothing is. */
 size_t vnetrx_pool_footprint(const struct vnetrx_pool_config *cfg, const char **why);
 
 /* Sets up a pool in mem (aligned to 64, at least footprint bytes, the caller's until fini). Calls no op. */

@@ -36,14 +36,15 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint32_t  run_size;        /* bytes asked of page_alloc, 2^n from 1024 to 2^20; default 32768              */
 	uint32_t  buf_len_min;     /* shortest buffer, device header included; default hdr_len + 1518; raised so that
 	                              the ring holds one longest frame                                             */
-	uint32_t  buf_len_max;     /* longest buffer; default 4096; equal to buf_len_min = fixed length            */
+	uint32_t  buf_len_max;     /* longest buffer, rounded down to buf_align; default 4096; equal to buf_len_min = fixed
+	                              length                                                                       */
 	uint16_t  buf_align;       /* 2^n from 16 to 4096; default 64; on incoherent memory the largest cache line */
 	uint16_t  hdr_len;         /* device header before each frame, at most 128; default 0                      */
 	uint16_t  headroom;        /* host's bytes before each frame; default 0; ends coalescing                   */
 	uint16_t  copy_len_max;    /* copy-break; default 128, 0xffff = off                                        */
 	uint32_t  runs_max;        /* see vnetrx_pool_config; default: six times what the ring needs               */
-	uint32_t  pkts_max;        /* see vnetrx_pool_config; default: 2 * ring_size + 64                          */
-	uint32_t  pkt_user_size;   /* host's bytes of each packet descriptor                                       */
+	uint32_t  pkts_max;        /* packet descriptors, 1..16777216; default: 2 * ring_size + 64                 */
+	uint32_t  pkt_user_size;   /* host's bytes of each packet descriptor, at most 65536; default 0             */
 	uint32_t  gro_flows;       /* packets held at once, 1..65536; default 64                                   */
 	uint32_t  gro_bytes_max;   /* IP total length of a merged packet; default 65535                            */
 	uint32_t  gro_segs_max;    /* default 128                                                                  */
@@ -54,8 +55,8 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint16_t  vxlan_gpe_port;
 	uint16_t  geneve_port;
 	uint32_t  flags;           /* VNETRX_RXQ_*                                                                 */
-	vnetrx_ns gro_timeout_ns;  /* default 0: vnetrx_rxq_complete() flushes                                     */
-	vnetrx_ns gro_hold_max_ns; /* default 64 * gro_timeout_ns, at least 1 ms                                   */
+	vnetrx_ns gro_timeout_ns;  /* below 2^57; default 0: vnetrx_rxq_complete() flushes                         */
+	vnetrx_ns gro_hold_max_ns; /* below 2^63; default 64 * gro_timeout_ns, at least 1 ms                       */
 	vnetrx_ns refill_retry_ns; /* how soon a short ring tries again when nothing else happens; default 10 ms   */
 	uint32_t  buf_cost;        /* 0: lengths of buffers follow the average packet; 1..65535: the length of least
 	                              cost, one buffer less being worth so many bytes, see sizer.h                 */
@@ -70,8 +71,8 @@ enum vnetrx_rxq_state {
 	VNETRX_RXQ_STARVED, /* all pkts_max descriptors are in use, at the host or in GRO; nothing more is reaped */
 };
 
-/* Bytes that vnetrx_rxq_init() needs; 0: the configuration is wrong and *why, if not NULL, names field, value,
- * range. */
+/* Bytes that vnetrx_rxq_init() needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong, "field:
+ * range" or "field: what it wants", a constant text; NULL when nothing is. */
 size_t vnetrx_rxq_footprint(const struct vnetrx_rxq_config *cfg, const char **why);
 
 /* Sets up a queue in mem (aligned to 64, at least footprint bytes, the caller's until fini). Calls no op. */

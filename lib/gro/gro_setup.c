@@ -50,8 +50,10 @@ static void defaults(struct vnetrx_gro_config *cfg)
 static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_gro_config *full)
 {
 	*full = *cfg;
-	if (cfg->timeout_ns > VNETRX_NEVER / 128u || cfg->hold_max_ns > VNETRX_NEVER / 2u)
-		return "timeout_ns, hold_max_ns: must be below 2^57 and 2^63";
+	if (cfg->timeout_ns > VNETRX_NEVER / 128u)
+		return "timeout_ns: must be below 2^57";
+	if (cfg->hold_max_ns > VNETRX_NEVER / 2u)
+		return "hold_max_ns: must be below 2^63";
 	defaults(full);
 	if (full->hash_key[0] == 0u && full->hash_key[1] == 0u)
 		return "hash_key: must be random, both words are zero";
@@ -62,13 +64,13 @@ static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_g
 	if (full->segs_max < 2u || full->segs_max > 65535u)
 		return "segs_max: must be 2..65535";
 	if ((full->flags & ~FLAGS_KNOWN) != 0u)
-		return "flags: unknown bits set";
+		return "flags: only VNETRX_GRO_RFC6864, CSUM_BYTES, UDP_ZERO, ADAPTIVE, PROFILE_VIRTIO";
 	if ((full->flags & BYTES_AND_PROFILE) == BYTES_AND_PROFILE)
 		return "flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
 	if ((full->protos & ~PROTOS_ALL) != 0u)
-		return "protos: unknown bits set";
+		return "protos: only VNETRX_GRO_TCP, UDP, TUNNEL";
 	if ((full->protos & ~PROTOS_KNOWN) != 0u)
-		return "protos: this library was built for TCP outside of tunnels (-Dgro=tcp)";
+		return "protos: only VNETRX_GRO_TCP in a library built with -Dgro=tcp";
 	return NULL;
 }
 

@@ -39,7 +39,7 @@ static const char *config_wrong(const struct vnetrx_txq_config *cfg)
 	if (cfg->segs_max > VNRX_TX_SEGS_MAX)
 		return "segs_max: must be 1..64";
 	if ((cfg->flags & ~VNETRX_TXQ_ANY_LAYOUT) != 0u)
-		return "flags: unknown bits set";
+		return "flags: only VNETRX_TXQ_ANY_LAYOUT";
 	if (vnetrx_virtq_slots_needed(cfg->vq, segs_max_of(cfg) + 1u) > vnetrx_virtq_free_slots(cfg->vq))
 		return "segs_max: the ring does not hold the largest packet and its header";
 	return NULL;

@@ -35,6 +35,30 @@ with_pkg_config()
 		"$scratch/user"
 }
 
+# Builds the program in the README with the command given there, and what else is in $1.
+readme_build()
+{
+	PKG_CONFIG_PATH=$(dirname "$(find "$scratch/usr" -name vnetrx.pc)")
+	export PKG_CONFIG_PATH
+	command=$(sed -n '/^cc .*quickstart/s/-o quickstart/-o "$scratch\/quickstart"/p' README.md)
+	[ -n "$command" ] && eval "$command $1"
+}
+
+as_the_readme_says()
+{
+	readme_build '' && "$scratch/quickstart" >"$scratch/printed" &&
+		grep -q -F -e "It prints \`$(cat "$scratch/printed")\`" README.md
+}
+
+# With a heap that has nothing it says so, and does not print a null pointer.
+without_memory()
+{
+	echo 'void *__wrap_aligned_alloc(void); void *__wrap_aligned_alloc(void) { return 0; }' >"$scratch/none.c"
+	readme_build "-Wl,--wrap=aligned_alloc $scratch/none.c" || return
+	"$scratch/quickstart" 2>"$scratch/printed"
+	[ $? = 1 ] && grep -q 'out of memory' "$scratch/printed"
+}
+
 as_subproject()
 {
 	mkdir -p "$scratch/project/subprojects" && ln -s "$PWD" "$scratch/project/subprojects/vnetrx" &&
@@ -50,5 +74,7 @@ as_subproject()
 verdict 'meson install' installed
 verdict 'every public header is installed' all_headers
 verdict 'a program builds with pkg-config and runs' with_pkg_config
+verdict 'the program in the README builds as the README says, and prints what it says' as_the_readme_says
+verdict 'without memory it says so' without_memory
 verdict 'a program builds with the library as a Meson subproject and runs' as_subproject
 finish
