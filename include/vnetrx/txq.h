@@ -86,8 +86,8 @@ struct vnetrx_txq_config { /* zero = default; "required" has none */
 	uint16_t  queue;          /* index of the virtqueue, for notify                                            */
 };
 
-/* Bytes of private memory that init needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong, "field:
- * range" or "field: what it wants", a constant text; NULL when nothing is. `hdrs` is not looked at. */
+/* Bytes of private memory that init needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong,
+ * "field: range" or "field: what it wants", a constant text; NULL when nothing is. `hdrs` is not looked at. */
 size_t vnetrx_txq_footprint(const struct vnetrx_txq_config *cfg, const char **why);
 
 /* Bytes of header memory; 0: the configuration is wrong. */

@@ -42,8 +42,8 @@ struct vnetrx_virtq_config { /* zero = default; "required" has none */
 	uint32_t delay_den;    /* default 3/4; 1 <= num <= den <= 256                                                 */
 };
 
-/* Bytes of private memory that init needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong, "field:
- * range" or "field: what it wants", a constant text; NULL when nothing is. `ring` is not looked at. */
+/* Bytes of private memory that init needs; 0: the configuration is wrong. *why, if why is not NULL: what is wrong,
+ * "field: range" or "field: what it wants", a constant text; NULL when nothing is. `ring` is not looked at. */
 size_t vnetrx_virtq_footprint(const struct vnetrx_virtq_config *cfg, const char **why);
 
 /* Bytes of ring memory that init needs, indirect tables included; 0 as above. */
