@@ -36,8 +36,8 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint32_t  run_size;        /* bytes asked of page_alloc, 2^n from 1024 to 2^20; default 32768              */
 	uint32_t  buf_len_min;     /* shortest buffer, device header included; default hdr_len + 1518; raised so that
 	                              the ring holds one longest frame                                             */
-	uint32_t  buf_len_max;     /* longest buffer, rounded down to buf_align; default 4096; equal to buf_len_min = fixed
-	                              length                                                                       */
+	uint32_t  buf_len_max;     /* longest buffer, rounded down to buf_align; default 4096; equal to buf_len_min =
+	                              fixed length                                                                 */
 	uint16_t  buf_align;       /* 2^n from 16 to 4096; default 64; on incoherent memory the largest cache line */
 	uint16_t  hdr_len;         /* device header before each frame, at most 128; default 0                      */
 	uint16_t  headroom;        /* host's bytes before each frame; default 0; ends coalescing                   */
