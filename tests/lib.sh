@@ -87,7 +87,7 @@ total()
 }
 
 # Options of build/release, which several scripts share: with others, each would build it anew.
-release='--buildtype=release -Doptimization=2 -Ddebug=true'
+release='--buildtype=release -Doptimization=2 -Ddebug=true -Dbenches=false'
 
 # configure DIR OPTION...: a build directory with these options and the $CC of now; keeps one that has them already.
 configure()

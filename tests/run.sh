@@ -74,7 +74,7 @@ on_gcc()
 # The only one that builds the benches with clang.
 on_clang()
 {
-	CC=clang configure build/clang $release
+	CC=clang configure build/clang --buildtype=release -Doptimization=2 -Ddebug=true
 	test_in build/clang $natively --suite verified
 }
 
@@ -106,9 +106,11 @@ configure_sanitizers()
 		-Dc_link_args="-shared-libsan -Wl,-rpath,$(clang -print-resource-dir)/lib/linux"
 }
 
+# Half as many random streams as natively, where they run fast.
 on_sanitizers()
 {
 	configure_sanitizers
+	export VNETRX_COUNT=10
 	test_in build/sanitizers $natively --suite verified
 }
 
