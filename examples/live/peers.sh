@@ -20,11 +20,11 @@ paced()
 	taskset -c 0 nice -n -20 $pace "$2" "$3" "$4" $payload $frames $gap_ns >"$world/$1.json"
 }
 
-# whole FUNCTION NAME ARG...: runs it until every frame came out and the pace was held; twenty times at most. A machine
+# whole FUNCTION NAME ARG...: runs it until every frame came out and the pace was held; $tries times at most. A machine
 # that stands still for some milliseconds loses frames, on whichever side.
 whole()
 {
-	for try in $(seq 20); do
+	for try in $(seq "$tries"); do
 		"$@"
 		if [ "$(value "$2" segs)" = $frames ] && [ "$(value "$2" wrong)" = 0 ] &&
 			{ [ "${2#tap}" != "$2" ] || [ "$(value "$2" pace_ns)" -le $((gap_ns + gap_ns / 50)) ]; }; then

@@ -45,12 +45,13 @@ build_them()
 stages=
 runs=5
 lwip_runs=9
+tries=20
 seconds=2
 mib=1024
 for arg in "$@"; do
 	case $arg in
 	--help | -h) usage; exit 0 ;;
-	--quick) runs=3 lwip_runs=3 seconds=1 mib=64 ;;
+	--quick) runs=3 lwip_runs=3 tries=5 seconds=1 mib=64 ;;
 	--no-install) forbid_install ;;
 	rates | exact | udp | order | stop | peers | xdp | lwip) stages="$stages $arg" ;;
 	*) echo "run.sh live: $arg: no such stage or option; --help says which there are" >&2; exit 1 ;;
