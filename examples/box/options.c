@@ -125,14 +125,6 @@ static bool header(struct box_options *opts, const struct cli_option *o)
 	return true;
 }
 
-static bool buffers(struct vnetrx_rxq_config *rxq, const struct cli_option *o)
-{
-	if (!cli_buffers(o, &rxq->buf_len_min))
-		return false;
-	rxq->buf_len_max = rxq->buf_len_min;
-	return true;
-}
-
 static bool valued(struct box_options *opts, int option, const struct cli_option *o)
 {
 	switch (option) {
@@ -147,7 +139,7 @@ static bool valued(struct box_options *opts, int option, const struct cli_option
 	case OPT_RING:
 		return cli_number32(o, 2u, TAP_POSTED_MAX, &opts->rxq.ring_size);
 	case OPT_BUF:
-		return buffers(&opts->rxq, o);
+		return cli_buffers(o, &opts->rxq.buf_len_min, &opts->rxq.buf_len_max);
 	case OPT_TIMEOUT:
 		return cli_number(o, 0u, 1000000000u, &opts->rxq.gro_timeout_ns);
 	case OPT_HOLD:

@@ -41,22 +41,24 @@ bool cli_number32(const struct cli_option *option, uint32_t low, uint32_t high, 
 	return true;
 }
 
-bool cli_buffers(const struct cli_option *option, uint32_t *len)
+bool cli_buffers(const struct cli_option *option, uint32_t *len_min, uint32_t *len_max)
 {
-	*len = 0u;
+	uint32_t len = 0u;
+
+	*len_min = *len_max = 0u;
 	if (strcmp(option->text, "auto") == 0)
 		return true;
 	if (strcmp(option->text, "mtu") == 0)
-		*len = MTU_BUF;
+		len = MTU_BUF;
 	else if (strcmp(option->text, "max") == 0)
-		*len = MAX_BUF;
-	else if (isdigit((unsigned char)option->text[0]) && !cli_number32(option, LOW_BUF, TOP_BUF, len))
+		len = MAX_BUF;
+	else if (isdigit((unsigned char)option->text[0]) && !cli_number32(option, LOW_BUF, TOP_BUF, &len))
 		return false;
-	else if (*len == 0u)
+	else if (len == 0u)
 		fprintf(stderr, "%s: --%s %s: not auto, mtu, max or a number from %u to %u\n", option->program,
 			option->name, option->text, LOW_BUF, TOP_BUF);
-	*len = (*len + ALIGN - 1u) / ALIGN * ALIGN;
-	return *len != 0u;
+	*len_min = *len_max = (len + ALIGN - 1u) / ALIGN * ALIGN;
+	return len != 0u;
 }
 
 void cli_begin(char **argv)

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct vnetrx_rxq_config;
-
 struct cli_option {
 	const char *program;
 	const char *name; /* without the dashes */
@@ -22,8 +20,8 @@ bool cli_number(const struct cli_option *option, uint64_t low, uint64_t high, ui
 bool cli_number32(const struct cli_option *option, uint32_t low, uint32_t high, uint32_t *value);
 
 /* Receive buffers: auto, mtu (1536), max (4096), or their length in bytes, device header included, rounded up to a
- * multiple of 64; auto = 0. */
-bool cli_buffers(const struct cli_option *option, uint32_t *len);
+ * multiple of 64: buf_len_min and buf_len_max of a queue; auto = 0. */
+bool cli_buffers(const struct cli_option *option, uint32_t *len_min, uint32_t *len_max);
 
 /* Makes getopt name the program without its directory, as everything else does. */
 void cli_begin(char **argv);

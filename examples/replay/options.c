@@ -61,14 +61,6 @@ static const char usage[] =
 	"\n"
 	"Exit: 0; 1 usage; 2 bad input (what was read before is written); 3 output failed.\n";
 
-static bool buffers(struct replay_options *opts, const struct cli_option *o)
-{
-	if (!cli_buffers(o, &opts->buf_len_min))
-		return false;
-	opts->buf_len_max = opts->buf_len_min;
-	return true;
-}
-
 static bool valued(struct replay_options *opts, int option, const struct cli_option *o)
 {
 	switch (option) {
@@ -79,7 +71,7 @@ static bool valued(struct replay_options *opts, int option, const struct cli_opt
 	case OPT_HOLD:
 		return cli_number(o, 0u, 1000000000000u, &opts->hold_max);
 	case OPT_BUF:
-		return buffers(opts, o);
+		return cli_buffers(o, &opts->buf_len_min, &opts->buf_len_max);
 	case OPT_RING:
 		return cli_number32(o, 1u, 32768u, &opts->ring);
 	case OPT_FLOWS:

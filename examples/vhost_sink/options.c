@@ -83,14 +83,6 @@ static const char usage[] =
 	"\n"
 	"Exit: 0; 1 usage; 2 back end or memory is not as it must be; 3 ended before --count; 4 a buffer was lost.\n";
 
-static bool buffers(struct vnetrx_rxq_config *rxq, const struct cli_option *o)
-{
-	if (!cli_buffers(o, &rxq->buf_len_min))
-		return false;
-	rxq->buf_len_max = rxq->buf_len_min;
-	return true;
-}
-
 static bool valued(struct sink_options *opts, int option, const struct cli_option *o)
 {
 	uint64_t mib = 0u;
@@ -101,7 +93,7 @@ static bool valued(struct sink_options *opts, int option, const struct cli_optio
 	case OPT_RING:
 		return cli_number32(o, 2u, 32768u, &opts->net.rx_size);
 	case OPT_BUF:
-		return buffers(&opts->net.rxq, o);
+		return cli_buffers(o, &opts->net.rxq.buf_len_min, &opts->net.rxq.buf_len_max);
 	case OPT_MTU:
 		return cli_number32(o, 68u, 65535u - 18u, &opts->mtu);
 	case OPT_MEMORY:
