@@ -82,12 +82,8 @@ count()
 	kind=$1
 	program=$bench/$2
 	shift 2
-	# shellcheck disable=SC2046 # a list of words
-	valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --collect-atstart=no $(toggles "$kind") \
-		"$program" "$@" >"$scratch/stdout" 2>"$scratch/stderr" || { cat "$scratch/stderr" >&2; return 1; }
-	awk 'FNR == NR { if ($1 == "packets") packets = $2; next }
-		$1 == "summary:" || $1 == "totals:" { total = $2 }
-		END { printf "%.1f\n", total / packets }' "$scratch/stdout" "$scratch/out"
+	total=$(instructions "$(toggles "$kind")" "$program" "$@") || return
+	awk -v total="$total" '$1 == "packets" { printf "%.1f\n", total / $2 }' "$scratch/stdout"
 }
 
 verdict()

@@ -18,17 +18,14 @@ usage()
 # count PATTERN FLOWS WINDOW BURST KIND [PUSH_EVERY]: one line.
 count()
 {
-	valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --collect-atstart=no \
-		--toggle-collect=vnetrx_gro_receive --toggle-collect=vnetrx_gro_flush \
-		"$program" "$@" >"$scratch/stdout" 2>"$scratch/stderr" || { cat "$scratch/stderr" >&2; exit 1; }
-	awk -v case="$*" '
-		FNR == NR { if ($1 == "packets") { packets = $2; out = $4 } ; next }
-		$1 == "summary:" || $1 == "totals:" { total = $2 }
-		END {
-			printf "%-32s %8.1f instructions per packet, ", case, total / packets
-			printf "%5.1f segments per packet out\n", packets / out
+	total=$(instructions '--toggle-collect=vnetrx_gro_receive --toggle-collect=vnetrx_gro_flush' "$program" "$@") ||
+		exit 1
+	awk -v case="$*" -v total="$total" '
+		$1 == "packets" {
+			printf "%-32s %8.1f instructions per packet, ", case, total / $2
+			printf "%5.1f segments per packet out\n", $2 / $4
 		}
-	' "$scratch/stdout" "$scratch/out"
+	' "$scratch/stdout"
 }
 
 [ "${1:-}" != --help ] || usage 0

@@ -3,6 +3,9 @@
 #
 #	bench_build TARGET...   builds these in build/bench: optimized, nothing else in it, as figures want it
 #	huge_pages N            sets N huge pages of 2 MiB aside until the script ends, or says that it cannot
+#	instructions "OPTION..." PROGRAM ARG...
+#	                        prints how many instructions callgrind counts with these options of its own; what the
+#	                        program prints is in $scratch/stdout, which the script has
 
 . tests/lib.sh
 
@@ -14,6 +17,16 @@ bench_build()
 	ninja -C build/bench "$@" >&2 && return
 	# A library may have been installed since.
 	meson setup --reconfigure build/bench >&2 && ninja -C build/bench "$@" >&2
+}
+
+instructions()
+{
+	_options=$1
+	shift
+	# shellcheck disable=SC2086 # a list of words
+	valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --collect-atstart=no $_options \
+		"$@" >"$scratch/stdout" 2>"$scratch/stderr" || { cat "$scratch/stderr" >&2; return 1; }
+	awk '$1 == "summary:" || $1 == "totals:" { total = $2 } END { print total }' "$scratch/out"
 }
 
 huge_pages()
