@@ -2,22 +2,15 @@
 /* Set-up of a receive queue: its configuration with defaults, checked, and cut into those of the stages. */
 #include "queue.h"
 
-#include "gro/dissect.h"
+#include "buf/merge.h"
+#include "gro/engine.h"
 #include "mem.h"
 
 #define FRAME_LEN_MAX 65589u   /* 14 + 40 + 65535: the longest frame a virtio device merges (virtio 1.2, 5.1.6.3.1) */
 #define FRAME_LEN_TOP 1048576u
 #define BUF_LEN_MTU   1518u    /* Ethernet header, one VLAN tag, 1500 bytes */
 #define RETRY_NS      10000000u
-#define RUN_SIZE      32768u
-#define COPY_LEN      128u
-#define COPY_LEN_OFF  0xffffu
 
-#define GRO_FLAGS_KNOWN \
-	(VNETRX_GRO_RFC6864 | VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_UDP_ZERO | VNETRX_GRO_ADAPTIVE | \
-	 VNETRX_GRO_PROFILE_VIRTIO)
-#define GRO_BYTES_AND_PROFILE (VNETRX_GRO_CSUM_BYTES | VNETRX_GRO_PROFILE_VIRTIO)
-#define GRO_PROTOS_ALL        (VNETRX_GRO_TCP | VNETRX_GRO_UDP | VNETRX_GRO_TUNNEL)
 #define FLAGS_KNOWN (VNETRX_RXQ_GRO_OFF | VNETRX_RXQ_NO_COALESCE | VNETRX_RXQ_REMOTE_FREE)
 
 /* What the configuration means for each stage. */
@@ -53,32 +46,6 @@ static const char *check_ranges(const struct vnetrx_rxq_config *cfg)
 	return NULL;
 }
 
-/* What the engine would refuse, under the names of the queue's fields. */
-static const char *check_gro(const struct vnetrx_rxq_config *cfg)
-{
-	if ((cfg->flags & VNETRX_RXQ_GRO_OFF) != 0u)
-		return NULL;
-	if (cfg->gro_timeout_ns > VNETRX_NEVER / 128u)
-		return "gro_timeout_ns: must be below 2^57";
-	if (cfg->gro_hold_max_ns > VNETRX_NEVER / 2u)
-		return "gro_hold_max_ns: must be below 2^63";
-	if ((cfg->gro_flags & ~GRO_FLAGS_KNOWN) != 0u)
-		return "gro_flags: only VNETRX_GRO_RFC6864, CSUM_BYTES, UDP_ZERO, ADAPTIVE, PROFILE_VIRTIO";
-	if ((cfg->gro_flags & GRO_BYTES_AND_PROFILE) == GRO_BYTES_AND_PROFILE)
-		return "gro_flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
-	if ((cfg->gro_protos & ~GRO_PROTOS_ALL) != 0u)
-		return "gro_protos: only VNETRX_GRO_TCP, UDP, TUNNEL";
-	if (VNRX_TCP_ALONE && (cfg->gro_protos & ~VNETRX_GRO_TCP) != 0u)
-		return "gro_protos: only VNETRX_GRO_TCP in a library built with -Dgro=tcp";
-	if (cfg->gro_flows > 65536u)
-		return "gro_flows: must be 1..65536";
-	if (cfg->gro_bytes_max != 0u && (cfg->gro_bytes_max < 1280u || cfg->gro_bytes_max > 524280u))
-		return "gro_bytes_max: must be 1280..524280";
-	if (cfg->gro_segs_max != 0u && (cfg->gro_segs_max < 2u || cfg->gro_segs_max > 65535u))
-		return "gro_segs_max: must be 2..65535";
-	return NULL;
-}
-
 /* cfg is complete. With buf_cost the length of least cost instead of the average. */
 static VNRX_COLD const char *sizer_open(struct vnetrx_sizer *sizer, const struct vnetrx_rxq_config *cfg)
 {
@@ -86,7 +53,7 @@ static VNRX_COLD const char *sizer_open(struct vnetrx_sizer *sizer, const struct
 		.buf_cost = cfg->buf_cost,
 		.run_size = cfg->run_size,
 		.headroom = cfg->headroom,
-		.copy_len_max = cfg->copy_len_max != COPY_LEN_OFF ? cfg->copy_len_max : 0u,
+		.copy_len_max = cfg->copy_len_max != VNRX_COPY_LEN_OFF ? cfg->copy_len_max : 0u,
 	};
 
 	if (vnetrx_sizer_init(sizer, cfg->buf_len_min, cfg->buf_len_max, cfg->hdr_len, cfg->buf_align) != VNETRX_OK)
@@ -117,6 +84,26 @@ static VNRX_COLD const char *plan_sizes(struct vnetrx_rxq_config *cfg)
 	return sizer_open(&sizer, cfg);
 }
 
+/* NULL, or what is wrong. */
+static const char *plan_gro(struct plan *p, const struct vnetrx_rxq_config *cfg)
+{
+	p->gro = (struct vnetrx_gro_config){
+		.hash_key = { cfg->hash_key[0], cfg->hash_key[1] },
+		.flows = cfg->gro_flows,
+		.bytes_max = cfg->gro_bytes_max,
+		.segs_max = cfg->gro_segs_max,
+		.payload_min = cfg->gro_payload_min,
+		.protos = cfg->gro_protos,
+		.flags = cfg->gro_flags,
+		.vxlan_port = cfg->vxlan_port,
+		.vxlan_gpe_port = cfg->vxlan_gpe_port,
+		.geneve_port = cfg->geneve_port,
+		.timeout_ns = cfg->gro_timeout_ns,
+		.hold_max_ns = cfg->gro_hold_max_ns,
+	};
+	return (cfg->flags & VNETRX_RXQ_GRO_OFF) == 0u ? vnrx_gro_wrong(&p->gro) : NULL;
+}
+
 static void plan_stages(struct plan *p)
 {
 	const struct vnetrx_rxq_config *cfg = &p->cfg;
@@ -144,20 +131,6 @@ static void plan_stages(struct plan *p)
 		.copy_len_max = cfg->copy_len_max,
 		.flags = (cfg->flags & VNETRX_RXQ_NO_COALESCE) != 0u ? VNETRX_MERGE_NO_COALESCE : 0u,
 	};
-	p->gro = (struct vnetrx_gro_config){
-		.hash_key = { cfg->hash_key[0], cfg->hash_key[1] },
-		.flows = cfg->gro_flows,
-		.bytes_max = cfg->gro_bytes_max,
-		.segs_max = cfg->gro_segs_max,
-		.payload_min = cfg->gro_payload_min,
-		.protos = cfg->gro_protos,
-		.flags = cfg->gro_flags,
-		.vxlan_port = cfg->vxlan_port,
-		.vxlan_gpe_port = cfg->vxlan_gpe_port,
-		.geneve_port = cfg->geneve_port,
-		.timeout_ns = cfg->gro_timeout_ns,
-		.hold_max_ns = cfg->gro_hold_max_ns,
-	};
 }
 
 static uint32_t lesser(uint32_t a, uint32_t b)
@@ -174,7 +147,7 @@ static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 	if (why == NULL)
 		why = check_ranges(user);
 	if (why == NULL)
-		why = check_gro(user);
+		why = plan_gro(p, user);
 	if (why != NULL)
 		return why;
 	*cfg = *user;
@@ -187,9 +160,9 @@ static const char *plan(struct plan *p, const struct vnetrx_rxq_config *user)
 	if (cfg->buf_len_min == 0u)
 		cfg->buf_len_min = lesser(cfg->hdr_len + BUF_LEN_MTU, cfg->buf_len_max);
 	if (cfg->run_size == 0u)
-		cfg->run_size = RUN_SIZE;
+		cfg->run_size = VNRX_RUN_SIZE_STD;
 	if (cfg->copy_len_max == 0u)
-		cfg->copy_len_max = COPY_LEN;
+		cfg->copy_len_max = VNRX_COPY_LEN_STD;
 	if (cfg->refill_retry_ns == 0u)
 		cfg->refill_retry_ns = RETRY_NS;
 	why = plan_sizes(cfg);

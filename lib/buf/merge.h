@@ -7,6 +7,8 @@
 #include "vnetrx/merge.h"
 
 #define VNRX_MERGE_HDR_MAX 128u
+#define VNRX_COPY_LEN_STD  128u    /* copy_len_max 0 */
+#define VNRX_COPY_LEN_OFF  0xffffu /* copy_len_max: never */
 
 enum vnrx_merge_state {
 	VNRX_MERGE_IDLE,  /* the next completion starts a packet          */

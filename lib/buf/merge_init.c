@@ -8,8 +8,6 @@
 #define FRAME_LEN_MIN 60u
 #define FRAME_LEN_TOP 1048576u
 #define FRAME_LEN_STD 65589u /* 14 + 40 + 65535 */
-#define COPY_LEN_STD  128u
-#define COPY_LEN_OFF  0xffffu
 
 /* NULL = good, else what is wrong. */
 static const char *config_check(const struct vnetrx_merge_config *cfg)
@@ -24,7 +22,7 @@ static const char *config_check(const struct vnetrx_merge_config *cfg)
 		return "hdr_len: must be 0..128";
 	if (cfg->frame_len_max != 0u && (cfg->frame_len_max < FRAME_LEN_MIN || cfg->frame_len_max > FRAME_LEN_TOP))
 		return "frame_len_max: must be 60..1048576, or 0 for the default";
-	if (cfg->copy_len_max > COPY_LEN_OFF)
+	if (cfg->copy_len_max > VNRX_COPY_LEN_OFF)
 		return "copy_len_max: must be 1..65535, or 0 for the default";
 	if ((cfg->flags & ~VNETRX_MERGE_NO_COALESCE) != 0u)
 		return "flags: only VNETRX_MERGE_NO_COALESCE";
@@ -46,7 +44,6 @@ size_t vnetrx_merge_footprint(const struct vnetrx_merge_config *cfg, const char 
 
 int vnetrx_merge_init(struct vnetrx_merge **merge, const struct vnetrx_merge_config *cfg, void *mem, size_t mem_size)
 {
-	static const uint8_t nothing[VNRX_USUAL_LEN];
 	struct vnrx_mem      at = { mem, mem_size, 0 };
 	struct vnetrx_merge *m;
 
@@ -67,12 +64,9 @@ int vnetrx_merge_init(struct vnetrx_merge **merge, const struct vnetrx_merge_con
 	m->nbufs_max = cfg->nbufs_max;
 	m->frame_len_max = cfg->frame_len_max != 0u ? cfg->frame_len_max : FRAME_LEN_STD;
 	m->no_coalesce = cfg->flags & VNETRX_MERGE_NO_COALESCE;
-	m->usual.len_min = VNRX_USUAL_OFF;
-	if (m->decode == NULL && m->sync_cpu == NULL)
-		vnrx_usual_learn(m, nothing, &(struct vnetrx_meta){ .skip = (uint16_t)m->hdr_len });
-	m->learns = m->sync_cpu == NULL && (cfg->dev_ops->flags & VNETRX_DEV_PURE_DECODE) != 0u;
-	if (cfg->copy_len_max != COPY_LEN_OFF) {
-		m->copy_len_max = cfg->copy_len_max != 0u ? cfg->copy_len_max : COPY_LEN_STD;
+	vnrx_usual_init(m, (cfg->dev_ops->flags & VNETRX_DEV_PURE_DECODE) != 0u);
+	if (cfg->copy_len_max != VNRX_COPY_LEN_OFF) {
+		m->copy_len_max = cfg->copy_len_max != 0u ? cfg->copy_len_max : VNRX_COPY_LEN_STD;
 		if (m->copy_len_max > cfg->pool->len_max)
 			m->copy_len_max = cfg->pool->len_max;
 		m->copy_len_high = cfg->pool->len_max;

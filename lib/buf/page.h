@@ -13,6 +13,7 @@
 #include "vnetrx/stats.h"
 
 #define VNRX_RUN_NONE 0xffffu
+#define VNRX_RUN_SIZE_STD 32768u /* run_size 0 */
 
 struct vnrx_run {
 	uint8_t *base;   /* NULL: no memory                               */

@@ -43,7 +43,7 @@ static const char *plan_sizes(struct plan *plan, const struct vnetrx_pool_config
 {
 	uint32_t room;
 
-	plan->run_size = or_default(cfg->run_size, 32768u);
+	plan->run_size = or_default(cfg->run_size, VNRX_RUN_SIZE_STD);
 	if (!vnrx_is_pow2(plan->run_size) || plan->run_size < RUN_SIZE_MIN || plan->run_size > RUN_SIZE_MAX)
 		return "run_size: must be a power of two, 1024..1048576";
 	plan->align = or_default(cfg->buf_align, VNRX_CACHE_LINE);

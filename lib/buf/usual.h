@@ -12,14 +12,6 @@
 #define VNRX_USUAL_LEN 16u      /* bytes that are read                                  */
 #define VNRX_USUAL_OFF (1u << 30) /* as len_min: longer than any buffer, nothing fits     */
 
-static VNRX_INLINE uint64_t vnrx_word64(const uint8_t *at)
-{
-	uint64_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return word;
-}
-
 /* Is it such a packet, in one piece, of good length? */
 static VNRX_INLINE bool vnrx_usual_fits(const struct vnrx_usual *u, const struct vnrx_slot *slot,
                                         const struct vnetrx_done *done)
@@ -31,9 +23,12 @@ static VNRX_INLINE bool vnrx_usual_fits(const struct vnrx_usual *u, const struct
 	if (VNRX_UNLIKELY((done->flags & VNETRX_DONE_MORE) != 0u))
 		return false;
 	VNRX_TRACK_DEFINED(at, done->len);
-	return (((vnrx_word64(at) ^ u->word[0]) & u->mask[0]) |
-	        ((vnrx_word64(at + 8) ^ u->word[1]) & u->mask[1])) == 0u;
+	return (((vnrx_load64(at) ^ u->word[0]) & u->mask[0]) |
+	        ((vnrx_load64(at + 8) ^ u->word[1]) & u->mask[1])) == 0u;
 }
+
+/* Once, with the rest of the stage set up. */
+void vnrx_usual_init(struct vnetrx_merge *m, bool pure_decode);
 
 /* Remembers a header and what decode said of it, if it is plain: head has VNRX_USUAL_LEN bytes. */
 void vnrx_usual_learn(struct vnetrx_merge *m, const uint8_t *head, const struct vnetrx_meta *meta);

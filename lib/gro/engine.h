@@ -135,6 +135,12 @@ struct vnrx_lane;
 enum vnrx_last vnrx_last_join(struct vnetrx_gro *gro, struct vnetrx_pkt *pkt, const struct vnrx_place *place,
                               const struct vnrx_lane *lane, struct vnetrx_pktq *q);
 
+/* ---- gro_setup.c ---- */
+
+/* What is wrong with a configuration, with the fields named as those of a queue are ("gro_flows: ..."); NULL =
+ * nothing. */
+const char *vnrx_gro_wrong(const struct vnetrx_gro_config *cfg);
+
 /* ---- finish.c ---- */
 
 /* Writes all headers of a packet of more than one segment, with `payload` bytes behind them. */

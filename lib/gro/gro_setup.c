@@ -46,32 +46,45 @@ static void defaults(struct vnetrx_gro_config *cfg)
 	default_port(&cfg->geneve_port, PORT_GENEVE);
 }
 
-/* The configuration with its defaults filled in; NULL, or what is wrong. */
+/* The configuration with its defaults filled in; NULL, or what is wrong, as vnrx_gro_wrong() says it. */
 static const char *complete(const struct vnetrx_gro_config *cfg, struct vnetrx_gro_config *full)
 {
 	*full = *cfg;
 	if (cfg->timeout_ns > VNETRX_NEVER / 128u)
-		return "timeout_ns: must be below 2^57";
+		return "gro_timeout_ns: must be below 2^57";
 	if (cfg->hold_max_ns > VNETRX_NEVER / 2u)
-		return "hold_max_ns: must be below 2^63";
+		return "gro_hold_max_ns: must be below 2^63";
 	defaults(full);
 	if (full->hash_key[0] == 0u && full->hash_key[1] == 0u)
 		return "hash_key: must be random, both words are zero";
 	if (full->flows > VNRX_FLOWS_MAX)
-		return "flows: must be 1..65536";
+		return "gro_flows: must be 1..65536";
 	if (full->bytes_max < 1280u || full->bytes_max > BYTES_MAX)
-		return "bytes_max: must be 1280..524280";
+		return "gro_bytes_max: must be 1280..524280";
 	if (full->segs_max < 2u || full->segs_max > 65535u)
-		return "segs_max: must be 2..65535";
+		return "gro_segs_max: must be 2..65535";
 	if ((full->flags & ~FLAGS_KNOWN) != 0u)
-		return "flags: only VNETRX_GRO_RFC6864, CSUM_BYTES, UDP_ZERO, ADAPTIVE, PROFILE_VIRTIO";
+		return "gro_flags: only VNETRX_GRO_RFC6864, CSUM_BYTES, UDP_ZERO, ADAPTIVE, PROFILE_VIRTIO";
 	if ((full->flags & BYTES_AND_PROFILE) == BYTES_AND_PROFILE)
-		return "flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
+		return "gro_flags: with PROFILE_VIRTIO checksums are left to complete, not CSUM_BYTES";
 	if ((full->protos & ~PROTOS_ALL) != 0u)
-		return "protos: only VNETRX_GRO_TCP, UDP, TUNNEL";
+		return "gro_protos: only VNETRX_GRO_TCP, UDP, TUNNEL";
 	if ((full->protos & ~PROTOS_KNOWN) != 0u)
-		return "protos: only VNETRX_GRO_TCP in a library built with -Dgro=tcp";
+		return "gro_protos: only VNETRX_GRO_TCP in a library built with -Dgro=tcp";
 	return NULL;
+}
+
+const char *vnrx_gro_wrong(const struct vnetrx_gro_config *cfg)
+{
+	struct vnetrx_gro_config full;
+
+	return complete(cfg, &full);
+}
+
+/* The same under the names that the engine's own fields have. */
+static const char *own_name(const char *error)
+{
+	return error != NULL && memcmp(error, "gro_", 4) == 0 ? error + 4 : error;
 }
 
 /* Places everything in mem; with mem->base == NULL only measures. */
@@ -106,7 +119,7 @@ size_t vnetrx_gro_footprint(const struct vnetrx_gro_config *cfg, const char **wh
 	const char *error = complete(cfg, &full);
 
 	if (why != NULL)
-		*why = error;
+		*why = own_name(error);
 	return error == NULL ? measure(&full) : 0u;
 }
 
