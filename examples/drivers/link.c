@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,16 +130,38 @@ int link_mtu(const struct link *link, uint32_t *mtu)
 	return err;
 }
 
-int link_look(const struct link *link)
+/* 0, -ENETDOWN, -ENODEV */
+static int look_once(const struct link *link)
 {
 	struct ifreq ifr = request(link);
+	int err = ask(link, SIOCGIFFLAGS, &ifr);
+
+	if (err != 0)
+		return err;
+	return (ifr.ifr_flags & IFF_UP) != 0 ? 0 : -ENETDOWN;
+}
+
+/* Who takes an interface away puts it down first, both under the kernel's lock for links (rtnetlink). A question that
+ * needs this lock is answered when he is done. */
+static void wait_for_change(const struct link *link)
+{
+	struct ethtool_value value = { .cmd = ETHTOOL_GLINK };
+	struct ifreq ifr = request(link);
+
+	ifr.ifr_data = (char *)&value;
+	(void)ask(link, SIOCETHTOOL, &ifr);
+}
+
+int link_look(const struct link *link)
+{
 	char news[8192];
 	int err;
 
 	while (recv(link->watch, news, sizeof(news), MSG_DONTWAIT) > 0)
 		continue; /* what changed is asked for below */
-	err = ask(link, SIOCGIFFLAGS, &ifr);
-	if (err != 0)
+	err = look_once(link);
+	if (err != -ENETDOWN)
 		return err;
-	return (ifr.ifr_flags & IFF_UP) != 0 ? 0 : -ENETDOWN;
+	wait_for_change(link);
+	return look_once(link);
 }
