@@ -26,10 +26,10 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_KEEP()      __asm__ volatile("") /* an effect: GCC drops calls of functions that only prefetch */
 #define VNRX_COLD        __attribute__((cold, noinline))
 #define VNRX_APART       __attribute__((noinline)) /* its frame is not part of its caller's, nor its code in the way */
-#ifdef __OPTIMIZE_SIZE__
-#define VNRX_INLINE      inline
-#else
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define VNRX_INLINE      inline __attribute__((always_inline))
+#else
+#define VNRX_INLINE      inline
 #endif
 #else
 #define VNRX_LIKELY(x)   (x)

@@ -20,6 +20,8 @@ live          front ends over vhost-user against a back end of others, dpdk-test
 unikernel     the bare-metal program of examples/unikernel boots on three machines in QEMU, answers, receives
 proof         machine-checked proofs that what reads the wire and the device has no runtime error (10 minutes);
               planted bugs, which must be found: see docs/proof.md
+coverage      lines and branches of lib/ that the unit tests run, beside their limits (5 minutes)
+tsan          what has threads under ThreadSanitizer; planted races, which must be found (3 minutes)
 fuzz MINUTES  each fuzzer for so long
 hygiene       the hygiene checks alone
 
@@ -45,7 +47,7 @@ for arg in "$@"; do
 	case $suite,$arg in
 	*,-h | *,--help) usage; exit 0 ;;
 	*,--no-install) forbid_install ;;
-	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,proof | ,fuzz | ,hygiene) suite=$arg ;;
+	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,proof | ,coverage | ,tsan | ,fuzz | ,hygiene) suite=$arg ;;
 	fuzz,[1-9] | fuzz,[1-9][0-9] | fuzz,[1-9][0-9][0-9] | fuzz,[1-9][0-9][0-9][0-9]) minutes=$arg ;;
 	*) echo "unknown argument: $arg" >&2; usage >&2; exit 2 ;;
 	esac
@@ -308,6 +310,20 @@ run_proof()
 	with $base frama-c-base why3 z3 cvc4 patch spin || return
 	. tests/proof.sh
 	proof
+}
+
+run_coverage()
+{
+	with $base gcovr || return
+	. tests/coverage.sh
+	coverage
+}
+
+run_tsan()
+{
+	with $base && with_clang || return
+	. tests/tsan.sh
+	tsan
 }
 
 clear_stages "${suite:-all}"

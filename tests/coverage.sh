@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # tests/lib.sh sets $logs and $stage_name
+# Lines and branches of lib/ that the unit tests run, by gcov and gcovr. Sourced by tests/run.sh.
+#
+# Three builds, because what stands under #if is in one of them only; tests/coverage/report.py makes one table of them.
+# Without optimization: each branch of the source is one of the program, not one in each inlined copy.
+
+coverage()
+{
+	stage main coverage_of main unit
+	stage portable coverage_of portable engine -Dc_args=-DVNRX_PORTABLE -Dexamples=false
+	stage tcp-only coverage_of tcp-only engine -Dgro=tcp -Dexamples=false
+	stage report coverage_report
+	cat "$logs/report.out"
+}
+
+# coverage_of NAME SUITE OPTION...: builds, runs this suite's tests from nothing, and reads what was run.
+coverage_of()
+{
+	dir=build/coverage-$1
+	name=$1
+	suite=$2
+	shift 2
+	CC=gcc configure "$dir" -Db_coverage=true -Doptimization=0 -Dchecks=none -Dbenches=false "$@"
+	# shellcheck disable=SC2046 # names without blanks
+	meson compile -C "$dir" $(programs_of "$suite" "$dir")
+	find "$dir" -name '*.gcda' -delete
+	export VNETRX_SEED=1 # a stage is a shell of its own; the same lines each time
+	run_tests_in "$dir" --suite "$suite" --timeout-multiplier=4
+	# Left out: the other forms of lib/compiler.h, that two libraries of the tests hold beside this build's.
+	gcovr --root . --filter 'lib/' --exclude-directories '.*/lib(portable|proved)\.a\.p' -j 2 \
+		--exclude-unreachable-branches --json "$logs/$name.json" "$dir"
+}
+
+coverage_report()
+{
+	result=0
+	python3 tests/coverage/report.py "$logs" main portable tcp-only >"$logs/report.out" || result=$?
+	counted_lines <"$logs/report.out"
+	mkdir -p "$logs/html"
+	gcovr --root . --add-tracefile "$logs/merged.json" --html-details "$logs/html/index.html" || result=$?
+	return $result
+}
