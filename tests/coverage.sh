@@ -7,18 +7,20 @@
 
 coverage()
 {
+	(
+		stage portable coverage_of portable engine -Dc_args=-DVNRX_PORTABLE -Dexamples=false
+		stage tcp-only coverage_of tcp-only engine -Dgro=tcp -Dexamples=false
+	) &
 	stage main coverage_of main unit
-	stage portable coverage_of portable engine -Dc_args=-DVNRX_PORTABLE -Dexamples=false
-	stage tcp-only coverage_of tcp-only engine -Dgro=tcp -Dexamples=false
-	stage report coverage_report
+	wait
+	stage report coverage_report main portable tcp-only
 	cat "$logs/report.out"
 }
 
-# coverage_of NAME SUITE OPTION...: builds, runs this suite's tests from nothing, and reads what was run.
+# coverage_of NAME SUITE OPTION...: builds, and runs this suite's tests from nothing.
 coverage_of()
 {
 	dir=build/coverage-$1
-	name=$1
 	suite=$2
 	shift 2
 	CC=gcc configure "$dir" -Db_coverage=true -Doptimization=0 -Dchecks=none -Dbenches=false "$@"
@@ -27,15 +29,17 @@ coverage_of()
 	find "$dir" -name '*.gcda' -delete
 	export VNETRX_SEED=1 # a stage is a shell of its own; the same lines each time
 	run_tests_in "$dir" --suite "$suite" --timeout-multiplier=4
-	# Left out: the other forms of lib/compiler.h, that two libraries of the tests hold beside this build's.
-	gcovr --root . --filter 'lib/' --exclude-directories '.*/lib(portable|proved)\.a\.p' -j 2 \
-		--exclude-unreachable-branches --json "$logs/$name.json" "$dir"
 }
 
 coverage_report()
 {
+	for build in "$@"; do
+		# Left out: the other forms of lib/compiler.h, that two libraries of the tests hold beside this build's.
+		gcovr --root . --filter 'lib/' --exclude-directories '.*/lib(portable|proved)\.a\.p' -j 2 \
+			--exclude-unreachable-branches --json "$logs/$build.json" "build/coverage-$build"
+	done
 	result=0
-	python3 tests/coverage/report.py "$logs" main portable tcp-only >"$logs/report.out" || result=$?
+	python3 tests/coverage/report.py "$logs" "$@" >"$logs/report.out" || result=$?
 	counted_lines <"$logs/report.out"
 	mkdir -p "$logs/html"
 	gcovr --root . --add-tracefile "$logs/merged.json" --html-details "$logs/html/index.html" || result=$?
