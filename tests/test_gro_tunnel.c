@@ -791,6 +791,62 @@ static void short_packets_of_other_shapes_are_not_read_past(void **state)
 	gro_rig_free(rig);
 }
 
+/* The outer checksum of two segments in VXLAN, `word` being the end of the inner source address. */
+static uint32_t outer_sum_with(uint32_t word)
+{
+	struct gro_rig *rig = rig_new(0);
+	struct inner in;
+	uint32_t sum;
+
+	inner_init(&in, FR_VXLAN, false, false);
+	in.t.outer.no_csum = false;
+	fr_put16(in.f.smac + 4, word);
+	gro_rig_train(rig, &in.f, 2);
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "200:flush");
+	sum = fr_get16(rig->bytes + 40);
+	gro_rig_free(rig);
+	return sum;
+}
+
+static void outer_checksum_that_comes_out_as_zero_is_written_as_all_ones(void **state)
+{
+	uint32_t sum;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	sum = outer_sum_with(0);
+	assert_int_not_equal(sum, 0xffff);
+	assert_int_equal(outer_sum_with(sum), 0xffff);
+}
+
+static void longer_outer(struct inner *in)
+{
+	in->t.outer.exts = 1;
+	in->t.outer.ext[0] = (struct frame_ext){ .type = 60, .len8 = 0, .fill = 0 };
+}
+
+static void longer_options(struct inner *in)
+{
+	in->t.opts_len = 8;
+}
+
+static void tag_before(struct inner *in)
+{
+	in->t.outer.vlans = 1;
+	in->t.outer.vlan_proto[0] = 0x8100;
+}
+
+static void outer_headers_of_another_length_end_the_packet(void **state)
+{
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	two(FR_VXLAN, true, NULL, longer_outer, "100:next 100:flush");
+	two(FR_GENEVE, true, NULL, longer_options, "100:next 100:flush");
+	two(FR_GENEVE, false, longer_options, NULL, "200:flush");
+	two(FR_VXLAN, false, NULL, tag_before, "100:next 100:flush");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -814,6 +870,8 @@ int main(void)
 		cmocka_unit_test(packet_ends_before_its_outer_length_field_does),
 		cmocka_unit_test(headers_longer_than_256_bytes_pass),
 		cmocka_unit_test(short_packets_of_other_shapes_are_not_read_past),
+		cmocka_unit_test(outer_checksum_that_comes_out_as_zero_is_written_as_all_ones),
+		cmocka_unit_test(outer_headers_of_another_length_end_the_packet),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */
