@@ -28,7 +28,7 @@ coverage_of()
 	meson compile -C "$dir" $(for suite in $suites; do programs_of "$suite" "$dir"; done | tr ' ' '\n' | sort -u)
 	find "$dir" -name '*.gcda' -delete
 	export VNETRX_SEED=1 # a stage is a shell of its own; the same lines each time
-	# shellcheck disable=SC2046 # names without blanks
+	# shellcheck disable=SC2046,SC2086 # names without blanks
 	run_tests_in "$dir" $(printf -- '--suite %s ' $suites) --timeout-multiplier=4
 }
 

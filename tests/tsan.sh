@@ -2,8 +2,8 @@
 # shellcheck disable=SC2154 # tests/lib.sh sets $logs and $stage_name
 # ThreadSanitizer over what has threads, and races that are planted, which it must find. Sourced by tests/run.sh.
 #
-#	VNETRX_COUNT=400   the two that are under load: so many thousand packets each way, 2500 times as many chains of
-#	                   each kind of ring
+#	VNETRX_COUNT=400   how long the two under load run: so many thousand packets each way, and for each kind of ring
+#	                   two and a half times as many chains
 #
 # Nothing is suppressed. What it is told of fences, which it does not know, stands in lib/barrier.h.
 
