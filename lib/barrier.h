@@ -49,8 +49,8 @@
 #define VNRX_BUS_FULL()  VNRX_FENCE_FULL()
 #endif
 
-/* Stores before it are seen before stores after it: descriptors before the index or flag that offers them. `word` is what
- * is stored next. */
+/* Stores before it are seen before stores after it: descriptors before the index or flag that offers them. `word` is
+ * what is stored next. */
 /*@ assigns \nothing; */
 static VNRX_INLINE void vnrx_barrier_write(bool bus, const uint8_t *word)
 {
@@ -71,8 +71,8 @@ static VNRX_INLINE void vnrx_barrier_read(bool bus)
 		VNRX_FENCE_ACQUIRE();
 }
 
-/* `word` was read and announces something: the barrier for reading that follows, or went before, orders what lies behind
- * it. Says so to ThreadSanitizer, and does nothing. */
+/* `word` was read and announces something: the barrier for reading that follows, or went before, orders what lies
+ * behind it. Says so to ThreadSanitizer, and does nothing. */
 /*@ assigns \nothing; */
 static VNRX_INLINE void vnrx_announced(const uint8_t *word)
 {

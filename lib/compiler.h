@@ -49,8 +49,8 @@ int   memcmp(const void *a, const void *b, size_t n);
 
 #define VNRX_CACHE_LINE 64u
 
-/* ThreadSanitizer knows nothing of fences: in its builds (see barrier.h) it is told by way of which word what one thread
- * stored reaches the other. */
+/* ThreadSanitizer knows nothing of fences: in its builds (see barrier.h) it is told by way of which word what one
+ * thread stored reaches the other. */
 #if defined(__SANITIZE_THREAD__)
 #define VNRX_TSAN 1
 #elif defined(__has_feature)

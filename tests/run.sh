@@ -48,7 +48,8 @@ for arg in "$@"; do
 	case $suite,$arg in
 	*,-h | *,--help) usage; exit 0 ;;
 	*,--no-install) forbid_install ;;
-	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,proof | ,coverage | ,tsan | ,fuzz | ,hygiene) suite=$arg ;;
+	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,proof) suite=$arg ;;
+	,coverage | ,tsan | ,fuzz | ,hygiene) suite=$arg ;;
 	fuzz,[1-9] | fuzz,[1-9][0-9] | fuzz,[1-9][0-9][0-9] | fuzz,[1-9][0-9][0-9][0-9]) minutes=$arg ;;
 	*) echo "unknown argument: $arg" >&2; usage >&2; exit 2 ;;
 	esac

@@ -2,8 +2,8 @@
 /*
  * A queue under load whose packets are freed on other threads and whose counters are read on yet another.
  *
- * Packets go to the other threads through slots and semaphores, which order nothing on the way back, and what the queue's
- * thread looks at while it waits orders nothing either: all that makes the way back safe is the library's.
+ * Packets go to the other threads through slots and semaphores, which order nothing on the way back, and what the
+ * queue's thread looks at while it waits orders nothing either: all that makes the way back safe is the library's.
  */
 #define _POSIX_C_SOURCE 200112L
 #include <pthread.h>
@@ -24,34 +24,34 @@
 #include "vnetrx.h"
 
 #define FREERS   3u
-#define SLOTS    64u  /* packets under way to each of them */
+#define SLOTS    64u /* packets under way to each of them */
 #define FLOWS    4u
 #define BURST    16u
-#define PATIENCE 30   /* seconds                           */
+#define PATIENCE 30 /* seconds                           */
 
 struct freer {
-	pthread_t    thread;
-	sem_t        filled; /* slots */
+	pthread_t thread;
+	sem_t filled; /* slots */
 	_Atomic(struct vnetrx_pkt *) slot[SLOTS];
-	unsigned     from;   /* the next one to empty                     */
-	unsigned     at;     /* the queue's thread: the next one to fill  */
+	unsigned from; /* the next one to empty                     */
+	unsigned at;   /* the queue's thread: the next one to fill  */
 	atomic_ulong freed;
 };
 
 struct storm {
-	struct heap_host   host; /* pages and wakes */
-	struct softdev    *dev;
+	struct heap_host host; /* pages and wakes */
+	struct softdev *dev;
 	struct vnetrx_rxq *rxq;
-	void              *mem;
-	struct freer       freer[FREERS];
-	unsigned           turn;
-	pthread_t          reader;
-	atomic_bool        stop;
-	unsigned long      reads, wrong;
-	struct frame       flow[FLOWS];
-	unsigned long      handed;
-	unsigned           heard; /* wakes */
-	unsigned long      sleeps; /* the queue said that it may */
+	void *mem;
+	struct freer freer[FREERS];
+	unsigned turn;
+	pthread_t reader;
+	atomic_bool stop;
+	unsigned long reads, wrong;
+	struct frame flow[FLOWS];
+	unsigned long handed;
+	unsigned heard;       /* wakes */
+	unsigned long sleeps; /* the queue said that it may */
 };
 
 /* ---- threads that free ---- */
@@ -221,7 +221,8 @@ static unsigned long send_some(struct storm *s, unsigned long left)
 		struct frame *f = &s->flow[n % FLOWS];
 
 		f->flags = n % 5u == 0u ? FR_ACK | FR_PSH : FR_ACK;
-		if (softdev_room(s->dev) == 0u || softdev_send(s->dev, bytes, (uint32_t)frame_build(f, bytes), NULL) != 0)
+		if (softdev_room(s->dev) == 0u ||
+		    softdev_send(s->dev, bytes, (uint32_t)frame_build(f, bytes), NULL) != 0)
 			break;
 		f->seq += f->payload_len;
 		f->id++;
@@ -247,9 +248,13 @@ static unsigned long packets(void)
 
 static void packets_freed_on_other_threads_all_come_back_while_others_come(void **state)
 {
-	struct storm *s = storm_begin(&(struct vnetrx_rxq_config){ .ring_size = 64, .run_size = 4096, .runs_max = 48,
-								   .buf_len_min = 2048, .buf_len_max = 2048,
-								   .copy_len_max = 0xffff, .frame_len_max = 1514 });
+	struct storm *s = storm_begin(&(struct vnetrx_rxq_config){ .ring_size = 64,
+								   .run_size = 4096,
+								   .runs_max = 48,
+								   .buf_len_min = 2048,
+								   .buf_len_max = 2048,
+								   .copy_len_max = 0xffff,
+								   .frame_len_max = 1514 });
 	unsigned long sent = 0, count = packets();
 
 	(void)state;
