@@ -210,6 +210,32 @@ static void the_walker_sees_what_is_broken(void **state)
 	flow_model_fini(&m);
 }
 
+/* All came at the same time, so that no order tells. */
+static void the_walker_ends_in_lists_that_do_not(void **state)
+{
+	struct vnrx_links *first, *second;
+	struct flow_model m;
+	uint32_t slot, prev, next;
+
+	(void)state;
+	flow_model_init(&m, 8, key);
+	for (uint32_t i = 0; i < 3u; i++)
+		flow_model_put(&m, i, 0);
+	slot = m.entry[0].slot;
+	first = &m.t.links[slot];
+	second = &m.t.links[m.entry[1].slot];
+	prev = first->seen_prev;
+	next = second->seen_next;
+	first->seen_prev = m.entry[1].slot; /* the ring agrees with itself */
+	second->seen_next = slot;
+	assert_false(vnrx_flows_valid(&m.t));
+	first->seen_prev = prev;
+	second->seen_next = next;
+	assert_true(vnrx_flows_valid(&m.t));
+	EXPECT_SEEN(uint32_t, second->first_next, slot);
+	flow_model_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +245,7 @@ int main(void)
 		cmocka_unit_test(held_flow_costs_at_most_512_bytes),
 		cmocka_unit_test(another_key_spreads_what_one_key_gathers),
 		cmocka_unit_test(the_walker_sees_what_is_broken),
+		cmocka_unit_test(the_walker_ends_in_lists_that_do_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

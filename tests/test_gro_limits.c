@@ -313,6 +313,46 @@ static void packet_has_at_most_65535_fragments(void **state)
 	free(mem);
 }
 
+static void packet_has_at_most_65535_buffers(void **state)
+{
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	for (unsigned i = 0; i < 2u; i++) {
+		struct vnetrx_pkt *pkt = gro_rig_made(rig, &f, 0, 0);
+
+		pkt->nbufs = 32768;
+		gro_rig_put(rig, pkt);
+		f.seq += f.payload_len;
+		f.id++;
+	}
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "100:full 100:flush");
+	gro_rig_free(rig);
+}
+
+static void packet_longer_than_bytes_max_leaves_alone(void **state)
+{
+	struct vnetrx_gro_config cfg = { .bytes_max = 1280 };
+	struct gro_rig *rig = gro_rig_new(&cfg);
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	f.payload_len = 1241;
+	for (unsigned i = 0; i < 2u; i++) {
+		gro_rig_put(rig, gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK));
+		f.seq += f.payload_len;
+		f.id++;
+	}
+	gro_rig_flush(rig);
+	assert_int_equal(rig->nout, 2);
+	assert_int_equal(gro_rig_stats(rig).joined, 0);
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +368,8 @@ int main(void)
 		cmocka_unit_test(bad_configurations_are_refused),
 		cmocka_unit_test(protocols_are_accepted_as_they_were_built_in),
 		cmocka_unit_test(packet_has_at_most_65535_fragments),
+		cmocka_unit_test(packet_has_at_most_65535_buffers),
+		cmocka_unit_test(packet_longer_than_bytes_max_leaves_alone),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

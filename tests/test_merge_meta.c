@@ -439,6 +439,24 @@ static void a_wrong_configuration_is_refused_with_the_fields_name(void **state)
 	rig_close(&rig);
 }
 
+static void an_offset_past_the_buffer_without_a_header_reads_nothing(void **state)
+{
+	static const struct vnetrx_dev_ops ops = { .decode = sum_header };
+	struct buf_rig rig;
+	struct vnetrx_done done;
+	struct vnetrx_pkt *pkt;
+
+	(void)state;
+	open_with(&rig, &ops, 0);
+	rig_lend(&rig, 1536, 1);
+	done = rig_done(&rig, 0, 100);
+	done.off = 60000;
+	assert_int_equal(rig_add(&rig, &done, 1, &pkt), 0);
+	assert_int_equal(rig_merge_stats(&rig).drop_long, 1);
+	assert_int_equal(rig_merge_stats(&rig).drained, 1);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +477,7 @@ int main(void)
 		cmocka_unit_test(a_ring_without_memory_takes_the_idle_run_of_small_packets),
 		cmocka_unit_test(when_much_is_pinned_longer_packets_move_too),
 		cmocka_unit_test(a_wrong_configuration_is_refused_with_the_fields_name),
+		cmocka_unit_test(an_offset_past_the_buffer_without_a_header_reads_nothing),
 	};
 
 	return cmocka_run_group_tests_name("merge_meta", tests, NULL, NULL);

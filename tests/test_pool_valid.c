@@ -84,7 +84,7 @@ static void a_broken_list_of_recycled_buffers_is_seen(void **state)
 	EXPECT_SEEN(uint16_t, p->recycled_first, 0xffff);
 	EXPECT_SEEN(uint16_t, p->slots[p->recycled_first].next, p->recycled_first);
 	EXPECT_SEEN(uint16_t, p->slots[p->recycled_first].next, 0xffff);
-	EXPECT_SEEN(uint16_t, p->slots[p->recycled_first].next, rig.order[20]); /* one that is lent */
+	EXPECT_SEEN(uint16_t, p->slots[p->recycled_first].next, rig.order[22]); /* one that is lent */
 	close_rig(&rig, pkts);
 }
 
@@ -159,6 +159,8 @@ static void a_cut_that_is_not_in_its_run_is_seen(void **state)
 	EXPECT_SEEN(uint8_t *, p->cut.next, p->cut.next + 4096);
 	EXPECT_SEEN(uint8_t *, p->cut.next, p->pages.runs[p->cut.run].base - 1);
 	EXPECT_SEEN(uint32_t, p->cut.left, 0);
+	EXPECT_SEEN(uint16_t, p->cut.run, p->pages.runs_num);
+	EXPECT_SEEN(uint16_t, p->cut.run, p->pages.runs_num - 1u); /* has no memory */
 	EXPECT_SEEN(uint16_t, p->copy.run, p->cut.run); /* which has nothing left for the other */
 	EXPECT_SEEN(uint32_t, p->copy.left, 1);
 	close_rig(&rig, pkts);
@@ -179,6 +181,7 @@ static void a_run_without_memory_that_is_used_is_seen(void **state)
 	assert_false(vnrx_pool_valid(rig.pool));
 	last->held--;
 	rig.pool->pages.runs[pkts[0]->run].held++;
+	EXPECT_SEEN(uint16_t, last->posted, 1);
 	close_rig(&rig, pkts);
 }
 

@@ -924,7 +924,7 @@ static void queue_with_the_required_op_alone_sends(void **state)
 	struct vnetrx_virtq_seg seg = { .dma = (uintptr_t)frame, .len = sizeof(frame) };
 	unsigned back = 0;
 	struct vnetrx_txq_config cfg = { .vq = r->ring.vq, .ops = &done_only, .host = &back, .hdr_len = 12,
-		                         .hdrs = hdrs, .hdrs_dma = (uintptr_t)hdrs };
+		                         .hdrs = hdrs, .hdrs_dma = (uintptr_t)hdrs, .flags = JOINED };
 	struct vnetrx_tx_pkt pkt = { .segs = &seg, .nsegs = 1, .cookie = &back, .headroom = 64 };
 	size_t size = vnetrx_txq_footprint(&cfg, NULL);
 	struct softring_chain chain;
@@ -950,6 +950,21 @@ static void queue_with_the_required_op_alone_sends(void **state)
 	assert_int_equal(vnetrx_txq_state(q), VNETRX_TXQ_RUNNING);
 	free(mem);
 	tx_rig_free(r);
+}
+
+static void frame_of_more_than_32_bits_counts_as_that_many(void **state)
+{
+	struct tx_rig *r = tx_rig_new(&(struct tx_options){ .size = 16 });
+	const struct vnetrx_virtq_seg segs[2] = { { .dma = 4096, .len = UINT32_MAX }, { .dma = 4096, .len = 10 } };
+	struct vnetrx_tx_pkt pkt = { .segs = segs, .nsegs = 2, .cookie = &r->pkts[0] };
+
+	(void)state;
+	assert_int_equal(vnetrx_txq_add(r->txq, &pkt), VNETRX_OK);
+	vnetrx_txq_kick(r->txq);
+	assert_true(tx_rig_stats(r).bytes == UINT32_MAX);
+	r->pkts[0].out = true;
+	r->taken++;
+	tx_rig_free(r); /* a reset gives it back */
 }
 
 int main(void)
@@ -992,6 +1007,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_lost_or_stuck_whatever_the_order_of_events),
 		cmocka_unit_test(ring_that_breaks_while_room_is_looked_for_is_reported),
 		cmocka_unit_test(queue_with_the_required_op_alone_sends),
+		cmocka_unit_test(frame_of_more_than_32_bits_counts_as_that_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

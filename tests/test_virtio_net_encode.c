@@ -635,6 +635,9 @@ static void segmentation_without_a_place_for_its_headers_is_refused(void **state
 	pkt.gso_type = VNETRX_GSO_TCPV4 | VNETRX_GSO_TUNNEL_IPV4; /* where its layers lie is not known */
 	refused(&pkt, ALL, 24);
 	pkt.gso_type = VNETRX_GSO_TCPV4;
+	pkt.len = 65536u + 100u; /* more than tags and an IP packet */
+	refused(&pkt, ALL, 12);
+	pkt.len = sizeof(bytes);
 	pkt.flags |= VNETRX_PKT_MERGED;
 	pkt.l3_off = 13;
 	refused(&pkt, ALL, 12);

@@ -165,7 +165,7 @@ def write_merged(directory, sources):
         return {'branchno': number, 'count': count, 'fallthrough': False, 'throw': False}
 
     files = [{'file': source.name, 'functions': [], 'lines': [
-        {'line_number': number, 'count': line.count, 'gcovr/noncode': False,
+        {'line_number': number, 'count': line.count, 'gcovr/noncode': False, 'gcovr/excluded': False,
          'branches': [branch(i, count) for i, count in enumerate(line.branches)]}
         for number, line in sorted(source.lines.items())]} for source in sources]
     with open(os.path.join(directory, 'merged.json'), 'w', encoding='utf-8') as out:
