@@ -353,6 +353,24 @@ static void packet_longer_than_bytes_max_leaves_alone(void **state)
 	gro_rig_free(rig);
 }
 
+static void full_table_evicts_on_the_short_way_too(void **state)
+{
+	struct vnetrx_gro_config cfg = { .flows = 2 };
+	struct gro_rig *rig = gro_rig_new(&cfg);
+	struct frame f;
+
+	(void)state;
+	for (unsigned i = 0; i < 5u; i++) {
+		frame_init(&f, i);
+		frame_timestamp(&f, 1, 2);
+		gro_rig_put(rig, gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK));
+	}
+	gro_rig_expect(rig, "100:evicted 100:evicted 100:evicted");
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "100:flush 100:flush");
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +388,7 @@ int main(void)
 		cmocka_unit_test(packet_has_at_most_65535_fragments),
 		cmocka_unit_test(packet_has_at_most_65535_buffers),
 		cmocka_unit_test(packet_longer_than_bytes_max_leaves_alone),
+		cmocka_unit_test(full_table_evicts_on_the_short_way_too),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

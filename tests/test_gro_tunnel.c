@@ -357,6 +357,7 @@ static void atomic_datagrams_may_have_any_id(void **state)
 	}
 	gro_rig_flush(rig);
 	gro_rig_expect(rig, "400:flush");
+	in.t.outer.df = false;
 	gro_rig_next(rig, &in.f);
 	in.t.outer.id += 5;
 	gro_rig_next(rig, &in.f);
@@ -961,6 +962,31 @@ static void one_flow_in_many_tunnels_stays_apart(void **state)
 	gro_rig_free(rig);
 }
 
+/* GPE with Ethernet inside has the layers of VXLAN, which is off. */
+static void port_0_is_no_vxlan_where_other_tunnels_lie_alike(void **state)
+{
+	struct vnetrx_gro_config cfg = { .vxlan_port = VNETRX_PORT_OFF };
+	struct gro_rig *rig;
+	struct inner in;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	rig = gro_rig_new(&cfg);
+	inner_init(&in, FR_GPE, false, false);
+	in.t.eth = true;
+	for (unsigned i = 0; i < 3u; i++)
+		put_as(rig, &in, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	inner_init(&in, FR_VXLAN, false, false);
+	in.t.outer.dport = 0;
+	in.f.sport++;
+	put_as(rig, &in, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	assert_int_equal(rig->nout, 1);
+	assert_int_equal(gro_rig_stats(rig).pass_off, 1);
+	gro_rig_flush(rig);
+	assert_int_equal(gro_rig_stats(rig).joined, 2);
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -991,6 +1017,7 @@ int main(void)
 		cmocka_unit_test(vxlan_without_its_flag_is_not_held_on_the_short_way),
 		cmocka_unit_test(tunnels_whose_layers_lie_alike_but_for_one_keep_apart),
 		cmocka_unit_test(one_flow_in_many_tunnels_stays_apart),
+		cmocka_unit_test(port_0_is_no_vxlan_where_other_tunnels_lie_alike),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

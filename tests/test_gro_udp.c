@@ -477,6 +477,9 @@ static void udp_that_is_not_plain_passes_as_well_where_none_is_merged(void **sta
 	}
 	udp_init(&f, false);
 	part = f;
+	part.ip_len_delta = -103; /* 25 bytes: no room for a UDP header */
+	behind_a_plain_one(rig, &f, gro_rig_made(rig, &part, 0, 0));
+	part = f;
 	part.mf = true; /* a first fragment has its ports, and is none of a flow */
 	behind_a_plain_one(rig, &f, gro_rig_made(rig, &part, 0, 0));
 	part.mf = false;

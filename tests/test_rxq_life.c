@@ -68,6 +68,10 @@ static void a_wrong_field_is_named(void **state)
 	r->cfg.buf_len_max = 128u; /* all header */
 	refuse(&r->cfg, "buf_len_min, buf_len_max");
 	r->cfg = cfg;
+	r->cfg.pkts_max = 16777216u;
+	r->cfg.pkt_user_size = 65536u;
+	refuse(&r->cfg, "ring_size, pkts_max");
+	r->cfg = cfg;
 	r->cfg.hash_key[0] = 0;
 	refuse(&r->cfg, "hash_key");
 	rxq_rig_free(r);
