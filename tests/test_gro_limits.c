@@ -371,6 +371,21 @@ static void full_table_evicts_on_the_short_way_too(void **state)
 	gro_rig_free(rig);
 }
 
+/* The longest IP packet and its Ethernet header are more than 65535 bytes. */
+static void frame_longer_than_a_record_can_say_is_not_held(void **state)
+{
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	f.payload_len = 65495;
+	gro_rig_put(rig, gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK));
+	gro_rig_expect(rig, "65495:passed");
+	assert_int_equal(gro_rig_stats(rig).held_new, 0);
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +404,7 @@ int main(void)
 		cmocka_unit_test(packet_has_at_most_65535_buffers),
 		cmocka_unit_test(packet_longer_than_bytes_max_leaves_alone),
 		cmocka_unit_test(full_table_evicts_on_the_short_way_too),
+		cmocka_unit_test(frame_longer_than_a_record_can_say_is_not_held),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */
