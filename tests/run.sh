@@ -21,7 +21,7 @@ unikernel     the bare-metal program of examples/unikernel boots on three machin
 proof         machine-checked proofs that what reads the wire and the device has no runtime error (10 minutes);
               planted bugs, which must be found: see docs/proof.md
 coverage      lines and branches of lib/ that the unit tests run, beside their limits (5 minutes)
-tsan          what has threads under ThreadSanitizer; planted races, which must be found (7 minutes)
+tsan          what has threads under ThreadSanitizer; planted races, which must be found (10 minutes)
 fuzz MINUTES  each fuzzer for so long
 hygiene       the hygiene checks alone
 
