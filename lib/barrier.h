@@ -49,10 +49,12 @@
 #define VNRX_BUS_FULL()  VNRX_FENCE_FULL()
 #endif
 
-/* Stores before it are seen before stores after it: descriptors before the index or flag that offers them. */
+/* Stores before it are seen before stores after it: descriptors before the index or flag that offers them. `word` is
+ * what is stored next. */
 /*@ assigns \nothing; */
-static VNRX_INLINE void vnrx_barrier_write(bool bus)
+static VNRX_INLINE void vnrx_barrier_write(bool bus, const uint8_t *word)
 {
+	VNRX_TSAN_RELEASE(word);
 	if (VNRX_UNLIKELY(bus))
 		VNRX_BUS_WRITE();
 	else
@@ -67,6 +69,14 @@ static VNRX_INLINE void vnrx_barrier_read(bool bus)
 		VNRX_BUS_READ();
 	else
 		VNRX_FENCE_ACQUIRE();
+}
+
+/* `word` was read and announces something: the barrier for reading that follows, or went before, orders what lies
+ * behind it. Says so to ThreadSanitizer, and does nothing. */
+/*@ assigns \nothing; */
+static VNRX_INLINE void vnrx_announced(const uint8_t *word)
+{
+	VNRX_TSAN_ACQUIRE(word);
 }
 
 /* Stores before it are seen before loads after it are done. Every processor reorders these two. Between saying

@@ -26,10 +26,10 @@ int   memcmp(const void *a, const void *b, size_t n);
 #define VNRX_KEEP()      __asm__ volatile("") /* an effect: GCC drops calls of functions that only prefetch */
 #define VNRX_COLD        __attribute__((cold, noinline))
 #define VNRX_APART       __attribute__((noinline)) /* its frame is not part of its caller's, nor its code in the way */
-#ifdef __OPTIMIZE_SIZE__
-#define VNRX_INLINE      inline
-#else
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define VNRX_INLINE      inline __attribute__((always_inline))
+#else
+#define VNRX_INLINE      inline
 #endif
 #else
 #define VNRX_LIKELY(x)   (x)
@@ -48,6 +48,26 @@ int   memcmp(const void *a, const void *b, size_t n);
 #endif
 
 #define VNRX_CACHE_LINE 64u
+
+/* ThreadSanitizer knows nothing of fences: in its builds (see barrier.h) it is told by way of which word what one
+ * thread stored reaches the other. */
+#if defined(__SANITIZE_THREAD__)
+#define VNRX_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define VNRX_TSAN 1
+#endif
+#endif
+
+#ifdef VNRX_TSAN
+void __tsan_acquire(void *word);
+void __tsan_release(void *word);
+#define VNRX_TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
+#define VNRX_TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
+#else
+#define VNRX_TSAN_ACQUIRE(p) ((void)(p))
+#define VNRX_TSAN_RELEASE(p) ((void)(p))
+#endif
 
 /* Words at any address, in the machine's order. */
 #ifdef VNRX_GNU
@@ -80,11 +100,17 @@ static VNRX_INLINE void vnrx_store16(uint8_t *p, uint16_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
+/* For descriptors: no compiler breaks a store of one of their words, which ThreadSanitizer cannot know. */
 static VNRX_INLINE void vnrx_store64x2(uint8_t *p, uint64_t a, uint64_t b)
 {
+#ifdef VNRX_TSAN
+	__atomic_store_n((uint64_t *)(uintptr_t)p, a, __ATOMIC_RELAXED);
+	__atomic_store_n((uint64_t *)(uintptr_t)p + 1, b, __ATOMIC_RELAXED);
+#else
 	const uint64_t words[2] = { a, b };
 
 	memcpy(p, words, sizeof(words));
+#endif
 }
 
 /* The last 0..7 bytes as one word, zeros behind them. */

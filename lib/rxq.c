@@ -225,7 +225,7 @@ static unsigned batch_max(const struct vnetrx_rxq *q, unsigned budget_left)
 /* Nothing may be taken from the device, but that it is broken it may say. */
 static VNRX_COLD void look(struct vnetrx_rxq *q)
 {
-	if (!q->is_broken && q->dev_ops.reap(q->dev, q->batch.u.done, 0) < 0)
+	if (q->dev_ops.reap(q->dev, q->batch.u.done, 0) < 0)
 		broke(q);
 }
 

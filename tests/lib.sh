@@ -116,9 +116,10 @@ engine_in()
 	meson compile -C "$1" $(programs_of engine "$1") && run_tests_in "$1" --suite engine
 }
 
-# programs_of SUITE DIR: the targets that the suite's tests run.
+# programs_of SUITE DIR: the targets that the suite's tests run, as the sources say now.
 programs_of()
 {
+	ninja -C "$2" build.ninja >&2
 	meson introspect --tests "$2" | python3 -c '
 import json, os, sys
 programs = {os.path.basename(t["cmd"][0]) for t in json.load(sys.stdin) if any(

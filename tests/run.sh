@@ -20,13 +20,16 @@ live          front ends over vhost-user against a back end of others, dpdk-test
 unikernel     the bare-metal program of examples/unikernel boots on three machines in QEMU, answers, receives
 proof         machine-checked proofs that what reads the wire and the device has no runtime error (10 minutes);
               planted bugs, which must be found: see docs/proof.md
+coverage      lines and branches of lib/ that the unit tests run, beside their limits (5 minutes)
+tsan          what has threads under ThreadSanitizer; planted races, which must be found (7 minutes)
 fuzz MINUTES  each fuzzer for so long
 hygiene       the hygiene checks alone
 
 --no-install  fail instead of installing Debian packages
 VNETRX_COUNT  how many random streams `laws` tries, thousands of packets of hostile devices, and ten thousands of
               packets of all protocols against the model (1000: more than ten million of these) and of operations of
-              virtqueues; for `live`, thousands of packets of each of its 32 ways (340) and 300 times as many bursts
+              virtqueues; for `live`, thousands of packets of each of its 32 ways (340) and 300 times as many bursts;
+              for `tsan`, thousands of packets freed on other threads and of chains of each ring (400)
 VNETRX_STAGES of `live`, VNETRX_PORTS of `ports`, VNETRX_MACHINES of `unikernel`, VNETRX_MODULES of `proof`: only
               these, by name
 VNETRX_EVA_MAX the longest frame that `proof` tries one by one (256)
@@ -45,7 +48,8 @@ for arg in "$@"; do
 	case $suite,$arg in
 	*,-h | *,--help) usage; exit 0 ;;
 	*,--no-install) forbid_install ;;
-	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,proof | ,fuzz | ,hygiene) suite=$arg ;;
+	,quick | ,builds | ,laws | ,ports | ,live | ,unikernel | ,proof) suite=$arg ;;
+	,coverage | ,tsan | ,fuzz | ,hygiene) suite=$arg ;;
 	fuzz,[1-9] | fuzz,[1-9][0-9] | fuzz,[1-9][0-9][0-9] | fuzz,[1-9][0-9][0-9][0-9]) minutes=$arg ;;
 	*) echo "unknown argument: $arg" >&2; usage >&2; exit 2 ;;
 	esac
@@ -308,6 +312,20 @@ run_proof()
 	with $base frama-c-base why3 z3 cvc4 patch spin || return
 	. tests/proof.sh
 	proof
+}
+
+run_coverage()
+{
+	with $base gcovr || return
+	. tests/coverage.sh
+	coverage
+}
+
+run_tsan()
+{
+	with $base && with_clang || return
+	. tests/tsan.sh
+	tsan
 }
 
 clear_stages "${suite:-all}"

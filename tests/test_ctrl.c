@@ -106,6 +106,12 @@ static void other_answers_have_no_coalescing_parameters(void **state)
 	assert_int_equal(vnetrx_ctrl_coal_set(&everything, 0, 8, 256, &msg), VNETRX_OK);
 	msg.in[0] = 0;
 	assert_int_equal(vnetrx_ctrl_coal_read(&msg, &usecs, &packets), VNETRX_ERR_INVALID);
+	assert_int_equal(vnetrx_ctrl_offloads(&everything, &nothing, &msg), VNETRX_OK); /* of another class */
+	msg.in[0] = 0;
+	assert_int_equal(vnetrx_ctrl_coal_read(&msg, &usecs, &packets), VNETRX_ERR_INVALID);
+	assert_int_equal(vnetrx_ctrl_coal_get(&everything, 0, &msg), VNETRX_OK);
+	msg.in_len--;
+	assert_int_equal(vnetrx_ctrl_coal_read(&msg, &usecs, &packets), VNETRX_ERR_INVALID);
 	assert_int_equal(usecs, 1);
 	assert_int_equal(packets, 2);
 }
@@ -192,6 +198,17 @@ static void offloads_are_a_mask_of_64_bits(void **state)
 	SAYS(&msg, "\x05\x00\x82\x07\x00\x00\x00\xc0\xc0\x00", 1);
 }
 
+static struct vnetrx_features everything_offloaded(void)
+{
+	static const unsigned bits[] = { N(GUEST_CSUM), N(GUEST_TSO4), N(GUEST_TSO6), N(GUEST_USO4),
+		                         N(GUEST_USO6), N(GUEST_UDP_TUNNEL_GSO) };
+	struct vnetrx_features set = nothing;
+
+	for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+		vnetrx_features_add(&set, bits[i]);
+	return set;
+}
+
 static void offloads_that_cannot_be_on_are_refused(void **state)
 {
 	struct vnetrx_features accepted = all_but(N(GUEST_TSO6)), on = only(N(GUEST_CSUM));
@@ -199,6 +216,10 @@ static void offloads_that_cannot_be_on_are_refused(void **state)
 
 	(void)state;
 	vnetrx_features_add(&on, N(GUEST_TSO6)); /* not accepted */
+	assert_int_equal(vnetrx_ctrl_offloads(&accepted, &on, &msg), VNETRX_ERR_INVALID);
+	accepted = all_but(N(GUEST_UDP_TUNNEL_GSO)); /* of the upper 64 */
+	on = everything_offloaded();
+	assert_int_equal(vnetrx_ctrl_offloads(&everything, &on, &msg), VNETRX_OK);
 	assert_int_equal(vnetrx_ctrl_offloads(&accepted, &on, &msg), VNETRX_ERR_INVALID);
 	on = only(N(GUEST_TSO4)); /* requires GUEST_CSUM */
 	assert_int_equal(vnetrx_ctrl_offloads(&everything, &on, &msg), VNETRX_ERR_INVALID);

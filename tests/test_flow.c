@@ -169,6 +169,73 @@ static void another_key_spreads_what_one_key_gathers(void **state)
 	flow_model_fini(&b);
 }
 
+/* Sees the walker that `what` of type t is not `wrong`? */
+#define EXPECT_SEEN(type, what, wrong) \
+	do { \
+		type saved_ = (what); \
+		(what) = (type)(wrong); \
+		assert_false(vnrx_flows_valid(&m.t)); \
+		(what) = saved_; \
+		assert_true(vnrx_flows_valid(&m.t)); \
+	} while (0)
+
+/* Two wait in list 0 and two in list 1, a nanosecond apart. */
+static void the_walker_sees_what_is_broken(void **state)
+{
+	struct vnrx_links *first, *second;
+	struct flow_model m;
+	uint32_t slot;
+
+	(void)state;
+	flow_model_init(&m, 8, key);
+	for (uint32_t i = 0; i < 4u; i++) {
+		m.now++;
+		flow_model_put(&m, i, i / 2u);
+	}
+	assert_true(vnrx_flows_valid(&m.t));
+	slot = m.entry[0].slot;
+	first = &m.t.links[slot];
+	second = &m.t.links[m.entry[1].slot];
+	EXPECT_SEEN(vnetrx_ns, first->seen, second->seen + 1u);        /* out of order in its list */
+	EXPECT_SEEN(uint32_t, second->seen_prev, m.entry[2].slot);     /* does not lead back       */
+	EXPECT_SEEN(uint32_t, second->seen_next, m.entry[0].slot);     /* a ring without an end    */
+	EXPECT_SEEN(uint8_t, second->wait, 1);                         /* in the list of another   */
+	EXPECT_SEEN(vnetrx_ns, first->first, m.now + 1u);              /* out of order by age      */
+	EXPECT_SEEN(vnetrx_ns, second->first, second->seen + 1u);      /* seen before it came      */
+	EXPECT_SEEN(uint32_t, second->first_next, m.entry[0].slot);
+	EXPECT_SEEN(uint32_t, first->hook[VNRX_PAIR].next, slot);
+	EXPECT_SEEN(uint64_t, m.t.tags[slot / VNRX_WAYS], 0);
+	EXPECT_SEEN(uint32_t, m.t.held, m.t.held - 1u);
+	EXPECT_SEEN(uint32_t, m.t.held_max, m.t.held - 1u);
+	flow_model_fini(&m);
+}
+
+/* All came at the same time, so that no order tells. */
+static void the_walker_ends_in_lists_that_do_not(void **state)
+{
+	struct vnrx_links *first, *second;
+	struct flow_model m;
+	uint32_t slot, prev, next;
+
+	(void)state;
+	flow_model_init(&m, 8, key);
+	for (uint32_t i = 0; i < 3u; i++)
+		flow_model_put(&m, i, 0);
+	slot = m.entry[0].slot;
+	first = &m.t.links[slot];
+	second = &m.t.links[m.entry[1].slot];
+	prev = first->seen_prev;
+	next = second->seen_next;
+	first->seen_prev = m.entry[1].slot; /* the ring agrees with itself */
+	second->seen_next = slot;
+	assert_false(vnrx_flows_valid(&m.t));
+	first->seen_prev = prev;
+	second->seen_next = next;
+	assert_true(vnrx_flows_valid(&m.t));
+	EXPECT_SEEN(uint32_t, second->first_next, slot);
+	flow_model_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +244,8 @@ int main(void)
 		cmocka_unit_test(full_set_gives_up_its_quietest),
 		cmocka_unit_test(held_flow_costs_at_most_512_bytes),
 		cmocka_unit_test(another_key_spreads_what_one_key_gathers),
+		cmocka_unit_test(the_walker_sees_what_is_broken),
+		cmocka_unit_test(the_walker_ends_in_lists_that_do_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

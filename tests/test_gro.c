@@ -287,6 +287,31 @@ static void closing_segment_leaves_with_what_was_held(void **state)
 	gro_rig_free(rig);
 }
 
+/* Timestamps and nothing else: headers that most segments have. */
+static void closing_segment_of_usual_headers_ends_the_packet(void **state)
+{
+	(void)state;
+	for (unsigned v6 = 0; v6 < 2u; v6++) {
+		struct gro_rig *rig = gro_rig_new(NULL);
+		struct frame f;
+
+		if (v6 != 0u)
+			frame_init6(&f, 0);
+		else
+			frame_init(&f, 0);
+		frame_timestamp(&f, 5, 6);
+		for (unsigned i = 0; i < 4u; i++) {
+			f.flags = i == 3u ? FR_ACK | FR_PSH : FR_ACK;
+			f.payload_len = i == 3u ? 33 : 100;
+			gro_rig_put(rig, gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK));
+			f.seq += f.payload_len;
+			f.id++;
+		}
+		gro_rig_expect(rig, "333:push");
+		gro_rig_free(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +327,7 @@ int main(void)
 		cmocka_unit_test(closing_flags_end_the_packet),
 		cmocka_unit_test(other_flags_are_never_held),
 		cmocka_unit_test(closing_segment_leaves_with_what_was_held),
+		cmocka_unit_test(closing_segment_of_usual_headers_ends_the_packet),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

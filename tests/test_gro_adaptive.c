@@ -459,6 +459,66 @@ static void memory_for_each_flow_is_bounded(void **state)
 	assert_in_range((all - half) / 32768u, 1, 512);
 }
 
+/* Spans are kept in 30 bits: longer ones count as about a second, and nothing wraps. */
+static void times_beyond_a_second_saturate(void **state)
+{
+	struct vnetrx_gro_config cfg = { .flags = VNETRX_GRO_ADAPTIVE, .hold_max_ns = 100000000000u };
+	struct gro_rig *rig = gro_rig_new(&cfg);
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	gro_rig_next(rig, &f);
+	for (unsigned i = 1; i < 5u; i++) { /* nobody expired it meanwhile */
+		rig->now = i * 5000000000u;
+		gro_rig_next(rig, &f);
+		assert_true(vnetrx_gro_deadline(rig->gro) > rig->now);
+		assert_true(vnetrx_gro_deadline(rig->gro) <= rig->now + 10000000u);
+	}
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "500:flush");
+	gro_rig_next(rig, &f); /* what is remembered of the flow is no longer than any */
+	assert_true(vnetrx_gro_deadline(rig->gro) <= rig->now + 10000000u);
+	gro_rig_free(rig);
+}
+
+/* How late the last segment may have come is noted in 8 bits. */
+static void long_poll_counts_as_one_of_what_can_be_noted(void **state)
+{
+	vnetrx_ns due[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2u; i++) {
+		struct gro_rig *rig = adaptive_new(0);
+		struct frame f;
+
+		frame_init(&f, 0);
+		rig->now = MS;
+		for (unsigned k = 0; k < 6u; k++)
+			gro_rig_next(rig, &f);
+		vnrx_wait_rest(rig->gro, rig->now, rig->now + (i == 0u ? 255u * VNRX_LATE_UNIT : 100u * MS));
+		due[i] = vnetrx_gro_deadline(rig->gro);
+		gro_rig_free(rig);
+	}
+	assert_true(due[1] == due[0]);
+}
+
+static void poll_that_ends_before_it_began_moves_no_wait(void **state)
+{
+	struct gro_rig *rig = adaptive_new(0);
+	struct frame f;
+	vnetrx_ns due;
+
+	(void)state;
+	frame_init(&f, 0);
+	rig->now = MS;
+	train(rig, &f, 5, 2000);
+	due = vnetrx_gro_deadline(rig->gro);
+	vnrx_wait_rest(rig->gro, rig->now, rig->now - 1u);
+	assert_true(vnetrx_gro_deadline(rig->gro) == due);
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +542,9 @@ int main(void)
 		cmocka_unit_test(time_near_its_end_saturates),
 		cmocka_unit_test(deadline_is_exact_for_any_traffic),
 		cmocka_unit_test(memory_for_each_flow_is_bounded),
+		cmocka_unit_test(times_beyond_a_second_saturate),
+		cmocka_unit_test(long_poll_counts_as_one_of_what_can_be_noted),
+		cmocka_unit_test(poll_that_ends_before_it_began_moves_no_wait),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

@@ -322,6 +322,22 @@ static void held_header_that_changes_moves_no_offset(void **state)
 	gro_rig_free(rig);
 }
 
+static void extension_headers_that_appear_end_the_packet(void **state)
+{
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct frame f;
+
+	(void)state;
+	frame_init6(&f, 0);
+	gro_rig_train(rig, &f, 2);
+	f.exts = 1;
+	f.ext[0] = (struct frame_ext){ .type = 60, .len8 = 0, .fill = 0 };
+	gro_rig_train(rig, &f, 2);
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "200:next 200:flush");
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +350,7 @@ int main(void)
 		cmocka_unit_test(equal_fields_of_any_value_join),
 		cmocka_unit_test(equal_header_lengths_of_other_layers_stay_apart),
 		cmocka_unit_test(held_header_that_changes_moves_no_offset),
+		cmocka_unit_test(extension_headers_that_appear_end_the_packet),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

@@ -174,6 +174,12 @@ static void bytes_max_counts_the_ip_header(void **state)
 		gro_rig_next(rig, &f);
 	gro_rig_flush(rig);
 	gro_rig_expect(rig, "621:full 621:flush");
+	frame_init(&f, 2);
+	f.payload_len = 1240; /* nothing can join */
+	for (unsigned i = 0; i < 2u; i++)
+		gro_rig_next(rig, &f);
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "1240:full 1240:flush");
 	gro_rig_free(rig);
 }
 
@@ -215,6 +221,7 @@ static void bad_configurations_are_refused(void **state)
 		{ .hash_key = { 1, 2 }, .segs_max = 1 },
 		{ .hash_key = { 1, 2 }, .segs_max = 65536 },
 		{ .hash_key = { 1, 2 }, .flags = 0x80000000u },
+		{ .hash_key = { 1, 2 }, .flags = VNETRX_GRO_PROFILE_VIRTIO, .bytes_max = 524281 },
 	};
 	struct vnetrx_gro_config good = { .hash_key = { 0, 1 } };
 	size_t size = vnetrx_gro_footprint(&good, NULL);
@@ -254,6 +261,131 @@ static void protocols_are_accepted_as_they_were_built_in(void **state)
 	}
 }
 
+/* A segment whose payload lies in so many fragments of one byte; fragment 0 holds the headers. */
+static struct vnetrx_pkt *crumbs(const struct frame *f, uint8_t *bytes, struct vnetrx_pkt *pkts)
+{
+	uint32_t len = (uint32_t)frame_build(f, bytes), hdr_len = len - f->payload_len;
+
+	vnetrx_pkt_wrap(&pkts[0], bytes, len, VNETRX_PKT_CSUM_OK);
+	pkts[0].frag_len = hdr_len;
+	for (uint32_t i = 0; i < f->payload_len; i++) {
+		vnetrx_pkt_wrap(&pkts[i + 1u], bytes + hdr_len + i, 1, 0);
+		pkts[i].chain = &pkts[i + 1u];
+	}
+	pkts[0].nfrags = (uint16_t)(f->payload_len + 1u);
+	return pkts;
+}
+
+static void packet_has_at_most_65535_fragments(void **state)
+{
+	struct vnetrx_gro_config cfg = { .bytes_max = 200000, .hash_key = { 1, 2 } };
+	size_t size = vnetrx_gro_footprint(&cfg, NULL);
+	struct vnetrx_pktq out = { NULL, NULL, 0 };
+	struct vnetrx_pkt *made[2];
+	uint8_t *bytes[2];
+	struct vnetrx_gro *gro;
+	struct frame f;
+	void *mem = aligned_alloc(64, (size + 63u) / 64u * 64u);
+
+	(void)state;
+	assert_non_null(mem);
+	assert_int_equal(vnetrx_gro_init(&gro, &cfg, mem, size), VNETRX_OK);
+	frame_init6(&f, 0);
+	f.payload_len = 32767;
+	for (unsigned i = 0; i < 2u; i++) {
+		struct vnetrx_pkt *pkt;
+
+		made[i] = calloc(f.payload_len + 1u, sizeof(*made[i]));
+		bytes[i] = malloc(FRAME_MAX);
+		assert_true(made[i] != NULL && bytes[i] != NULL);
+		pkt = crumbs(&f, bytes[i], made[i]);
+		vnetrx_gro_receive(gro, &pkt, 1, 0, &out);
+		f.seq += f.payload_len;
+	}
+	assert_int_equal(out.count, 1); /* with the second it would have 65536 */
+	assert_int_equal(out.first->segs, 1);
+	vnetrx_gro_flush(gro, &out);
+	assert_int_equal(out.count, 2);
+	for (unsigned i = 0; i < 2u; i++) {
+		free(made[i]);
+		free(bytes[i]);
+	}
+	free(mem);
+}
+
+static void packet_has_at_most_65535_buffers(void **state)
+{
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	for (unsigned i = 0; i < 2u; i++) {
+		struct vnetrx_pkt *pkt = gro_rig_made(rig, &f, 0, 0);
+
+		pkt->nbufs = 32768;
+		gro_rig_put(rig, pkt);
+		f.seq += f.payload_len;
+		f.id++;
+	}
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "100:full 100:flush");
+	gro_rig_free(rig);
+}
+
+static void packet_longer_than_bytes_max_leaves_alone(void **state)
+{
+	struct vnetrx_gro_config cfg = { .bytes_max = 1280 };
+	struct gro_rig *rig = gro_rig_new(&cfg);
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	f.payload_len = 1241;
+	for (unsigned i = 0; i < 2u; i++) {
+		gro_rig_put(rig, gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK));
+		f.seq += f.payload_len;
+		f.id++;
+	}
+	gro_rig_flush(rig);
+	assert_int_equal(rig->nout, 2);
+	assert_int_equal(gro_rig_stats(rig).joined, 0);
+	gro_rig_free(rig);
+}
+
+static void full_table_evicts_on_the_short_way_too(void **state)
+{
+	struct vnetrx_gro_config cfg = { .flows = 2 };
+	struct gro_rig *rig = gro_rig_new(&cfg);
+	struct frame f;
+
+	(void)state;
+	for (unsigned i = 0; i < 5u; i++) {
+		frame_init(&f, i);
+		frame_timestamp(&f, 1, 2);
+		gro_rig_put(rig, gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK));
+	}
+	gro_rig_expect(rig, "100:evicted 100:evicted 100:evicted");
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "100:flush 100:flush");
+	gro_rig_free(rig);
+}
+
+/* The longest IP packet and its Ethernet header are more than 65535 bytes. */
+static void frame_longer_than_a_record_can_say_is_not_held(void **state)
+{
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct frame f;
+
+	(void)state;
+	frame_init(&f, 0);
+	f.payload_len = 65495;
+	gro_rig_put(rig, gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK));
+	gro_rig_expect(rig, "65495:passed");
+	assert_int_equal(gro_rig_stats(rig).held_new, 0);
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +400,11 @@ int main(void)
 		cmocka_unit_test(batch_joins_like_single_packets),
 		cmocka_unit_test(bad_configurations_are_refused),
 		cmocka_unit_test(protocols_are_accepted_as_they_were_built_in),
+		cmocka_unit_test(packet_has_at_most_65535_fragments),
+		cmocka_unit_test(packet_has_at_most_65535_buffers),
+		cmocka_unit_test(packet_longer_than_bytes_max_leaves_alone),
+		cmocka_unit_test(full_table_evicts_on_the_short_way_too),
+		cmocka_unit_test(frame_longer_than_a_record_can_say_is_not_held),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

@@ -329,6 +329,32 @@ static void merged_packet_keeps_what_the_device_said_of_its_first_segment(void *
 	gro_rig_free(rig);
 }
 
+static void stripped_tags_and_marks_join_when_all_of_them_is_equal(void **state)
+{
+	static const uint16_t protos[] = { 0x8100, 0x8100, 0x88a8, 0x88a8 };
+	static const uint32_t marks[] = { 7, 7, 7, 7 };
+	struct gro_rig *rig = gro_rig_new(NULL);
+	struct frame f;
+	uint8_t bytes[512];
+
+	(void)state;
+	frame_init(&f, 0);
+	for (unsigned i = 0; i < 4u; i++) {
+		uint32_t flags = VNETRX_PKT_VLAN | VNETRX_PKT_MARK | (gro_rig_verified ? VNETRX_PKT_CSUM_OK : 0u);
+		struct vnetrx_pkt *pkt = gro_rig_pkt(rig, bytes, frame_build(&f, bytes), 0, flags);
+
+		pkt->vlan_tci = 42;
+		pkt->vlan_proto = protos[i];
+		pkt->mark = marks[i];
+		gro_rig_put(rig, pkt);
+		f.seq += 100;
+		f.id++;
+	}
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "200:next 200:flush");
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +370,7 @@ int main(void)
 		cmocka_unit_test(equal_bytes_with_other_device_words_stay_apart),
 		cmocka_unit_test(packet_merged_by_the_device_goes_on_as_its_segments_would),
 		cmocka_unit_test(merged_packet_keeps_what_the_device_said_of_its_first_segment),
+		cmocka_unit_test(stripped_tags_and_marks_join_when_all_of_them_is_equal),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

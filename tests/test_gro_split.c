@@ -207,6 +207,28 @@ static void more_split_headers_than_can_be_gathered_pass(void **state)
 	gro_rig_free(rig);
 }
 
+static void padding_goes_from_whichever_piece_it_lies_in(void **state)
+{
+	(void)state;
+	for (size_t at = 53; at < 60u; at++) {
+		struct gro_rig *rig = gro_rig_new(NULL);
+		struct frame f;
+
+		frame_init(&f, 0);
+		f.payload_len = 2; /* 56 bytes, and four of padding */
+		f.pad = true;
+		for (unsigned i = 0; i < 2u; i++) {
+			gro_rig_put(rig, gro_rig_made(rig, &f, at, gro_rig_verified ? VNETRX_PKT_CSUM_OK : 0u));
+			f.seq += 2u;
+			f.id++;
+		}
+		gro_rig_flush(rig);
+		gro_rig_expect(rig, "4:flush");
+		assert_int_equal(rig->last->len, 58);
+		gro_rig_free(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +237,7 @@ int main(void)
 		cmocka_unit_test(single_packet_in_pieces_leaves_as_it_came),
 		cmocka_unit_test(push_reaches_headers_in_pieces),
 		cmocka_unit_test(more_split_headers_than_can_be_gathered_pass),
+		cmocka_unit_test(padding_goes_from_whichever_piece_it_lies_in),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

@@ -791,6 +791,202 @@ static void short_packets_of_other_shapes_are_not_read_past(void **state)
 	gro_rig_free(rig);
 }
 
+/* The outer checksum of two segments in VXLAN, `word` being the end of the inner source address. */
+static uint32_t outer_sum_with(uint32_t word)
+{
+	struct gro_rig *rig = rig_new(0);
+	struct inner in;
+	uint32_t sum;
+
+	inner_init(&in, FR_VXLAN, false, false);
+	in.t.outer.no_csum = false;
+	fr_put16(in.f.smac + 4, word);
+	gro_rig_train(rig, &in.f, 2);
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "200:flush");
+	sum = fr_get16(rig->bytes + 40);
+	gro_rig_free(rig);
+	return sum;
+}
+
+static void outer_checksum_that_comes_out_as_zero_is_written_as_all_ones(void **state)
+{
+	uint32_t sum;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	sum = outer_sum_with(0);
+	assert_int_not_equal(sum, 0xffff);
+	assert_int_equal(outer_sum_with(sum), 0xffff);
+}
+
+static void inner_udp(struct inner *in)
+{
+	frame_udp(&in->f);
+}
+
+static void longer_outer(struct inner *in)
+{
+	in->t.outer.exts = 1;
+	in->t.outer.ext[0] = (struct frame_ext){ .type = 60, .len8 = 0, .fill = 0 };
+}
+
+static void longer_options(struct inner *in)
+{
+	in->t.opts_len = 8;
+}
+
+static void tag_before(struct inner *in)
+{
+	in->t.outer.vlans = 1;
+	in->t.outer.vlan_proto[0] = 0x8100;
+}
+
+static void outer_headers_of_another_length_end_the_packet(void **state)
+{
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	two(FR_VXLAN, true, NULL, longer_outer, "100:next 100:flush");
+	two(FR_GENEVE, true, NULL, longer_options, "100:next 100:flush");
+	two(FR_GENEVE, false, longer_options, NULL, "200:flush");
+	two(FR_VXLAN, false, NULL, tag_before, "100:next 100:flush");
+	two(FR_VXLAN, true, inner_udp, longer_outer, "100:next 100:flush");
+	two(FR_GENEVE, true, inner_udp, longer_options, "100:next 100:flush");
+	two(FR_VXLAN, true, inner_udp, NULL, "200:flush");
+}
+
+static void outer_ids_that_jump_end_the_packet_within_a_batch(void **state)
+{
+	struct gro_rig *rig;
+	struct vnetrx_pktq out = { NULL, NULL, 0 };
+	struct vnetrx_pkt *pkts[40];
+	struct inner in;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	rig = rig_new(0);
+	inner_init(&in, FR_VXLAN, false, false);
+	for (unsigned i = 0; i < 40u; i++) {
+		in.t.outer.id = (uint16_t)(500u + i + (i == 39u ? 7u : 0u));
+		pkts[i] = gro_rig_made(rig, &in.f, 0, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER);
+		in.f.seq += in.f.payload_len;
+		in.f.id++;
+	}
+	vnetrx_gro_receive(rig->gro, pkts, 40, 0, &out);
+	assert_int_equal(out.count, 1);
+	assert_int_equal(out.first->segs, 39);
+	vnetrx_gro_flush(rig->gro, &out);
+	assert_int_equal(out.count, 2);
+	gro_rig_free(rig);
+}
+
+static void port_0_is_no_tunnel_where_it_is_off(void **state)
+{
+	struct vnetrx_gro_config off = { .vxlan_port = VNETRX_PORT_OFF, .vxlan_gpe_port = VNETRX_PORT_OFF,
+	                                 .geneve_port = VNETRX_PORT_OFF };
+	struct gro_rig *rig;
+	struct inner in;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	rig = gro_rig_new(&off);
+	inner_init(&in, FR_VXLAN, false, false);
+	in.t.outer.dport = 0;
+	for (unsigned i = 0; i < 3u; i++)
+		put_as(rig, &in, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	assert_int_equal(rig->nout, 3);
+	assert_int_equal(gro_rig_stats(rig).pass_off, 3);
+	gro_rig_free(rig);
+}
+
+static void vxlan_without_its_flag_is_not_held_on_the_short_way(void **state)
+{
+	struct gro_rig *rig;
+	struct inner in;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	rig = rig_new(0);
+	inner_init(&in, FR_VXLAN, false, false);
+	put_as(rig, &in, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	in.t.flip = 0x0800;
+	in.f.sport++; /* a flow that is not held yet */
+	put_as(rig, &in, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	assert_int_equal(rig->nout, 1);
+	assert_int_equal(gro_rig_stats(rig).held_new, 1);
+	gro_rig_free(rig);
+}
+
+/* VXLAN behind 8 bytes of IPv6 options and GENEVE with 8 bytes of its own: what is inside lies in the same place. */
+static void tunnels_whose_layers_lie_alike_but_for_one_keep_apart(void **state)
+{
+	struct gro_rig *rig;
+	struct inner in[2];
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	rig = rig_new(0);
+	inner_init(&in[0], FR_VXLAN, true, false);
+	inner_init(&in[1], FR_GENEVE, true, false);
+	longer_outer(&in[0]);
+	longer_options(&in[1]);
+	in[1].t.eth = true;
+	in[1].f.sport++;
+	for (unsigned i = 0; i < 4u; i++)
+		put_as(rig, &in[i % 2u], VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	gro_rig_flush(rig);
+	gro_rig_expect(rig, "200:flush 200:flush");
+	gro_rig_free(rig);
+}
+
+/* So many that some have the same tag in the table. */
+static void one_flow_in_many_tunnels_stays_apart(void **state)
+{
+	struct vnetrx_gro_config cfg = { .flows = 8 };
+	struct gro_rig *rig;
+	struct inner in;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	rig = gro_rig_new(&cfg);
+	inner_init(&in, FR_VXLAN, false, false);
+	for (uint32_t i = 0; i < 2000u; i++) {
+		fr_put16(in.t.outer.dst + 2, i);
+		gro_rig_next(rig, &in.f);
+		if (i % 100u == 0u)
+			rig->text[0] = '\0'; /* it would not hold all of them */
+	}
+	rig->text[0] = '\0';
+	assert_int_equal(gro_rig_stats(rig).joined, 0);
+	assert_int_equal(gro_rig_stats(rig).held_new, 2000);
+	gro_rig_free(rig);
+}
+
+/* GPE with Ethernet inside has the layers of VXLAN, which is off. */
+static void port_0_is_no_vxlan_where_other_tunnels_lie_alike(void **state)
+{
+	struct vnetrx_gro_config cfg = { .vxlan_port = VNETRX_PORT_OFF };
+	struct gro_rig *rig;
+	struct inner in;
+
+	(void)state;
+	NEEDS(VNETRX_GRO_TUNNEL);
+	rig = gro_rig_new(&cfg);
+	inner_init(&in, FR_GPE, false, false);
+	in.t.eth = true;
+	for (unsigned i = 0; i < 3u; i++)
+		put_as(rig, &in, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	inner_init(&in, FR_VXLAN, false, false);
+	in.t.outer.dport = 0;
+	in.f.sport++;
+	put_as(rig, &in, VNETRX_PKT_CSUM_OK | VNETRX_PKT_CSUM_INNER, 0);
+	assert_int_equal(rig->nout, 1);
+	assert_int_equal(gro_rig_stats(rig).pass_off, 1);
+	gro_rig_flush(rig);
+	assert_int_equal(gro_rig_stats(rig).joined, 2);
+	gro_rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -814,6 +1010,14 @@ int main(void)
 		cmocka_unit_test(packet_ends_before_its_outer_length_field_does),
 		cmocka_unit_test(headers_longer_than_256_bytes_pass),
 		cmocka_unit_test(short_packets_of_other_shapes_are_not_read_past),
+		cmocka_unit_test(outer_checksum_that_comes_out_as_zero_is_written_as_all_ones),
+		cmocka_unit_test(outer_headers_of_another_length_end_the_packet),
+		cmocka_unit_test(outer_ids_that_jump_end_the_packet_within_a_batch),
+		cmocka_unit_test(port_0_is_no_tunnel_where_it_is_off),
+		cmocka_unit_test(vxlan_without_its_flag_is_not_held_on_the_short_way),
+		cmocka_unit_test(tunnels_whose_layers_lie_alike_but_for_one_keep_apart),
+		cmocka_unit_test(one_flow_in_many_tunnels_stays_apart),
+		cmocka_unit_test(port_0_is_no_vxlan_where_other_tunnels_lie_alike),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

@@ -428,6 +428,110 @@ static void fragments_push_the_train_out(void **state)
 	gro_rig_free(rig);
 }
 
+static void version_5(uint8_t *bytes)
+{
+	bytes[14] = (uint8_t)(bytes[14] % 16u + 0x50u);
+}
+
+static void next_tcp(uint8_t *bytes)
+{
+	bytes[20] = 6;
+}
+
+static void len_7(uint8_t *bytes)
+{
+	fr_put16(bytes + 18, 7);
+}
+
+static void type_arp(uint8_t *bytes)
+{
+	fr_put16(bytes + 12, 0x0806);
+}
+
+/* Behind one that is plain, in one call: what cannot take the shortest way up. */
+static void behind_a_plain_one(struct gro_rig *rig, const struct frame *f, struct vnetrx_pkt *pkt)
+{
+	struct vnetrx_pktq out = { NULL, NULL, 0 };
+	struct vnetrx_pkt *pkts[2] = { gro_rig_made(rig, f, 0, 0), pkt };
+
+	vnetrx_gro_receive(rig->gro, pkts, 2, 0, &out);
+	assert_int_equal(out.count, 2);
+	assert_ptr_equal(out.first, pkts[0]);
+	assert_ptr_equal(out.last, pkt);
+}
+
+static void udp_that_is_not_plain_passes_as_well_where_none_is_merged(void **state)
+{
+	static void (*const spoil[])(uint8_t *) = { version_5, next_tcp, len_7, type_arp };
+	struct gro_rig *rig = gro_rig_new(NULL);
+	uint8_t bytes[512];
+	struct frame f, part;
+
+	(void)state;
+	udp_init(&f, true);
+	for (unsigned i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
+		size_t len = frame_build(&f, bytes);
+
+		spoil[i](bytes);
+		behind_a_plain_one(rig, &f, gro_rig_pkt(rig, bytes, len, 0, 0));
+	}
+	udp_init(&f, false);
+	part = f;
+	part.ip_len_delta = -103; /* 25 bytes: no room for a UDP header */
+	behind_a_plain_one(rig, &f, gro_rig_made(rig, &part, 0, 0));
+	part = f;
+	part.mf = true; /* a first fragment has its ports, and is none of a flow */
+	behind_a_plain_one(rig, &f, gro_rig_made(rig, &part, 0, 0));
+	part.mf = false;
+	part.frag_off = 1;
+	behind_a_plain_one(rig, &f, gro_rig_made(rig, &part, 0, 0));
+	gro_rig_free(rig);
+}
+
+/* In one call, so that the train is recognised as going on. */
+static void datagram_without_checksum_ends_a_train_within_a_batch(void **state)
+{
+	struct gro_rig *rig = rig_new(VNETRX_GRO_UDP_ZERO);
+	struct vnetrx_pktq out = { NULL, NULL, 0 };
+	struct vnetrx_pkt *pkts[40];
+	struct frame f;
+
+	(void)state;
+	udp_init(&f, false);
+	for (unsigned i = 0; i < 40u; i++) {
+		f.no_csum = i == 39u;
+		pkts[i] = gro_rig_made(rig, &f, 0, VNETRX_PKT_CSUM_OK);
+		f.seq += f.payload_len;
+		f.id++;
+	}
+	vnetrx_gro_receive(rig->gro, pkts, 40, 0, &out);
+	assert_int_equal(out.count, 1);
+	assert_int_equal(out.first->segs, 39);
+	vnetrx_gro_flush(rig->gro, &out);
+	assert_int_equal(out.count, 2);
+	assert_int_equal(out.last->segs, 1);
+	gro_rig_free(rig);
+}
+
+static void longer(struct frame *f)
+{
+	f->exts = 1;
+	f->ext[0] = (struct frame_ext){ .type = 60, .len8 = 0, .fill = 0 };
+}
+
+static void session(struct frame *f)
+{
+	f->pppoe = true;
+}
+
+static void extension_headers_and_sessions_that_appear_end_the_train(void **state)
+{
+	(void)state;
+	two(true, 0, NULL, longer, "100:next 100:flush");
+	two(true, 0, longer, NULL, "200:flush");
+	two(false, 0, NULL, session, "100:next 100:flush");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +552,9 @@ int main(void)
 		cmocka_unit_test(without_being_asked_nothing_of_udp_is_held),
 		cmocka_unit_test(udp_and_tcp_of_the_same_ports_are_held_side_by_side),
 		cmocka_unit_test(fragments_push_the_train_out),
+		cmocka_unit_test(udp_that_is_not_plain_passes_as_well_where_none_is_merged),
+		cmocka_unit_test(datagram_without_checksum_ends_a_train_within_a_batch),
+		cmocka_unit_test(extension_headers_and_sessions_that_appear_end_the_train),
 	};
 
 	gro_rig_verified = getenv("VNETRX_VERIFIED") != NULL; /* else checksums are verified here */

@@ -166,24 +166,90 @@ static void a_driver_may_skip_more_or_less_than_the_header(void **state)
 	rig_close(&rig);
 }
 
+/* A merge stage with a driver that is not rig_merge()'s. */
+static void open_with(struct buf_rig *rig, const struct vnetrx_dev_ops *ops, uint16_t hdr_len)
+{
+	struct vnetrx_merge_config cfg = { .dev_ops = ops, .dev = rig, .nbufs_max = 8, .hdr_len = hdr_len };
+	size_t n;
+
+	rig_pool(rig, &(struct vnetrx_pool_config){ .bufs_max = 8 });
+	cfg.pool = rig->pool;
+	n = vnetrx_merge_footprint(&cfg, NULL);
+	rig->merge_mem = test_mem(n);
+	assert_int_equal(vnetrx_merge_init(&rig->merge, &cfg, rig->merge_mem, n), VNETRX_OK);
+}
+
 static void a_driver_without_decode_has_plain_frames(void **state)
 {
 	static const struct vnetrx_dev_ops no_decode = { .decode = NULL };
 	struct buf_rig rig;
-	struct vnetrx_merge_config cfg = { .dev_ops = &no_decode, .nbufs_max = 8 };
 	struct vnetrx_done done;
 	struct vnetrx_pkt *pkt;
 
 	(void)state;
-	rig_pool(&rig, &(struct vnetrx_pool_config){ .bufs_max = 8 });
-	cfg.pool = rig.pool;
-	rig.merge_mem = test_mem(vnetrx_merge_footprint(&cfg, NULL));
-	assert_int_equal(vnetrx_merge_init(&rig.merge, &cfg, rig.merge_mem, vnetrx_merge_footprint(&cfg, NULL)), 0);
+	open_with(&rig, &no_decode, 0);
 	rig_lend(&rig, 1536, 1);
 	rig_pattern(rig_buf(&rig, 0)->addr, 1514, 4);
 	done = rig_done(&rig, 0, 1514);
 	assert_int_equal(rig_add(&rig, &done, 1, &pkt), 1);
 	assert_true(pkt->len == 1514u && rig_has_pattern(pkt, 0, 1514, 4));
+	vnetrx_pkt_free(&pkt, 1);
+	rig_close(&rig);
+}
+
+static void without_decode_the_more_flag_joins_buffers_behind_one_header(void **state)
+{
+	static const struct vnetrx_dev_ops no_decode = { .decode = NULL };
+	struct buf_rig rig;
+	struct vnetrx_done done[2];
+	struct vnetrx_pkt *pkt;
+
+	(void)state;
+	open_with(&rig, &no_decode, 8);
+	rig_lend(&rig, 1536, 2);
+	rig_pattern((uint8_t *)rig_buf(&rig, 0)->addr + 8, 1000, 4);
+	rig_pattern(rig_buf(&rig, 1)->addr, 500, 5);
+	done[0] = rig_done(&rig, 0, 1008);
+	done[0].flags = VNETRX_DONE_MORE;
+	done[1] = rig_done(&rig, 1, 500);
+	assert_int_equal(rig_add(&rig, done, 2, &pkt), 1);
+	assert_int_equal(pkt->len, 1500);
+	assert_int_equal(pkt->nbufs, 2);
+	assert_true(rig_has_pattern(pkt, 0, 1000, 4));
+	assert_int_equal(pkt->flags, 0);
+	vnetrx_pkt_free(&pkt, 1);
+	rig_close(&rig);
+}
+
+#define LONG_HDR 100u
+
+static int sum_header(void *dev, const void *head, uint32_t len, struct vnetrx_meta *meta)
+{
+	const uint8_t *bytes = head;
+
+	(void)dev;
+	for (uint32_t i = 0; i < len; i++)
+		meta->hash += bytes[i];
+	meta->flags = VNETRX_PKT_HASH;
+	return len == LONG_HDR ? VNETRX_OK : VNETRX_ERR_BAD;
+}
+
+static void all_of_a_long_header_is_shown_to_decode(void **state)
+{
+	static const struct vnetrx_dev_ops ops = { .decode = sum_header };
+	struct buf_rig rig;
+	struct vnetrx_done done;
+	struct vnetrx_pkt *pkt;
+
+	(void)state;
+	open_with(&rig, &ops, LONG_HDR);
+	rig_lend(&rig, 1536, 1);
+	memset(rig_buf(&rig, 0)->addr, 3, LONG_HDR);
+	rig_pattern((uint8_t *)rig_buf(&rig, 0)->addr + LONG_HDR, 60, 9);
+	done = rig_done(&rig, 0, LONG_HDR + 60u);
+	assert_int_equal(rig_add(&rig, &done, 1, &pkt), 1);
+	assert_int_equal(pkt->hash, 3u * LONG_HDR);
+	assert_true(pkt->len == 60u && rig_has_pattern(pkt, 0, 60, 9));
 	vnetrx_pkt_free(&pkt, 1);
 	rig_close(&rig);
 }
@@ -338,15 +404,15 @@ static void a_wrong_configuration_is_refused_with_the_fields_name(void **state)
 	struct buf_rig rig;
 	struct vnetrx_merge *merge = NULL;
 	struct vnetrx_merge_config good = { .dev_ops = &ops, .nbufs_max = 8 };
-	struct vnetrx_merge_config bad[8];
+	struct vnetrx_merge_config bad[9];
 	static const char *const fields[] = { "dev_ops", "pool", "nbufs_max", "nbufs_max", "hdr_len", "frame_len_max",
-		                              "copy_len_max", "flags" };
+		                              "copy_len_max", "flags", "frame_len_max" };
 	unsigned i;
 
 	(void)state;
 	rig_pool(&rig, &(struct vnetrx_pool_config){ .bufs_max = 8 });
 	good.pool = rig.pool;
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 9; i++)
 		bad[i] = good;
 	bad[0].dev_ops = NULL;
 	bad[1].pool = NULL;
@@ -356,8 +422,9 @@ static void a_wrong_configuration_is_refused_with_the_fields_name(void **state)
 	bad[5].frame_len_max = 59;
 	bad[6].copy_len_max = 65536;
 	bad[7].flags = 2;
+	bad[8].frame_len_max = 1048577;
 	rig.merge_mem = test_mem(vnetrx_merge_footprint(&good, NULL));
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < 9; i++) {
 		const char *why = NULL;
 
 		assert_int_equal(vnetrx_merge_footprint(&bad[i], &why), 0);
@@ -367,7 +434,26 @@ static void a_wrong_configuration_is_refused_with_the_fields_name(void **state)
 	}
 	assert_int_equal(vnetrx_merge_init(&merge, &good, rig.merge_mem, 64), VNETRX_ERR_NOMEM);
 	assert_int_equal(vnetrx_merge_init(&merge, &good, (uint8_t *)rig.merge_mem + 8, 4096), VNETRX_ERR_NOMEM);
+	assert_int_equal(vnetrx_merge_init(&merge, &good, NULL, 4096), VNETRX_ERR_NOMEM);
 	assert_null(merge);
+	rig_close(&rig);
+}
+
+static void an_offset_past_the_buffer_without_a_header_reads_nothing(void **state)
+{
+	static const struct vnetrx_dev_ops ops = { .decode = sum_header };
+	struct buf_rig rig;
+	struct vnetrx_done done;
+	struct vnetrx_pkt *pkt;
+
+	(void)state;
+	open_with(&rig, &ops, 0);
+	rig_lend(&rig, 1536, 1);
+	done = rig_done(&rig, 0, 100);
+	done.off = 60000;
+	assert_int_equal(rig_add(&rig, &done, 1, &pkt), 0);
+	assert_int_equal(rig_merge_stats(&rig).drop_long, 1);
+	assert_int_equal(rig_merge_stats(&rig).drained, 1);
 	rig_close(&rig);
 }
 
@@ -380,6 +466,8 @@ int main(void)
 		cmocka_unit_test(segments_are_one_or_what_the_device_says),
 		cmocka_unit_test(a_driver_may_skip_more_or_less_than_the_header),
 		cmocka_unit_test(a_driver_without_decode_has_plain_frames),
+		cmocka_unit_test(without_decode_the_more_flag_joins_buffers_behind_one_header),
+		cmocka_unit_test(all_of_a_long_header_is_shown_to_decode),
 		cmocka_unit_test(a_small_packet_moves_and_its_buffer_goes_back),
 		cmocka_unit_test(a_packet_above_the_limit_stays_where_it_is),
 		cmocka_unit_test(copying_can_be_turned_off),
@@ -389,6 +477,7 @@ int main(void)
 		cmocka_unit_test(a_ring_without_memory_takes_the_idle_run_of_small_packets),
 		cmocka_unit_test(when_much_is_pinned_longer_packets_move_too),
 		cmocka_unit_test(a_wrong_configuration_is_refused_with_the_fields_name),
+		cmocka_unit_test(an_offset_past_the_buffer_without_a_header_reads_nothing),
 	};
 
 	return cmocka_run_group_tests_name("merge_meta", tests, NULL, NULL);

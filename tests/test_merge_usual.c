@@ -14,11 +14,13 @@
 #define FRAME_MAX 2000u
 
 static unsigned asked; /* calls of decode */
+static uint8_t gso_type; /* what it says besides */
 
 static int decode(void *dev, const void *head, uint32_t len, struct vnetrx_meta *meta)
 {
 	(void)dev;
 	asked++;
+	meta->gso_type = gso_type;
 	return vnetrx_virtio_net_decode(head, len, RIG_HDR, VNETRX_VIRTIO_MRG_RXBUF, meta);
 }
 
@@ -33,20 +35,26 @@ static const struct vnetrx_dev_ops synced = {
 	.decode = decode, .sync_cpu = sync_cpu, .flags = VNETRX_DEV_PURE_DECODE,
 };
 
-static void open_rig(struct buf_rig *rig, const struct vnetrx_dev_ops *ops)
+static void open_rig_of(struct buf_rig *rig, const struct vnetrx_dev_ops *ops, uint32_t pkts_max)
 {
 	struct vnetrx_merge_config cfg = {
 		.dev_ops = ops, .nbufs_max = 8, .hdr_len = RIG_HDR, .frame_len_max = FRAME_MAX,
 	};
 	size_t n;
 
-	rig_pool(rig, &(struct vnetrx_pool_config){ .bufs_max = 64 });
+	rig_pool(rig, &(struct vnetrx_pool_config){ .bufs_max = 64, .pkts_max = pkts_max });
 	cfg.pool = rig->pool;
 	cfg.dev = rig;
 	n = vnetrx_merge_footprint(&cfg, NULL);
 	rig->merge_mem = test_mem(n);
 	assert_int_equal(vnetrx_merge_init(&rig->merge, &cfg, rig->merge_mem, n), VNETRX_OK);
 	asked = 0;
+	gso_type = VNETRX_GSO_NONE;
+}
+
+static void open_rig(struct buf_rig *rig, const struct vnetrx_dev_ops *ops)
+{
+	open_rig_of(rig, ops, 0);
 }
 
 /* One buffer in which the device wrote `len` bytes, header and all. `touch` is put in at `at` of the header. */
@@ -256,6 +264,43 @@ static void a_packet_in_several_buffers_is_no_usual_one(void **state)
 	rig_close(&rig);
 }
 
+static void a_header_that_says_a_type_without_a_size_is_not_remembered(void **state)
+{
+	struct vnetrx_pkt *pkt;
+	struct buf_rig rig;
+
+	(void)state;
+	open_rig(&rig, &pure);
+	gso_type = VNETRX_GSO_TCPV4;
+	for (unsigned i = 1; i <= 3u; i++) {
+		pkt = receive_plain(&rig, 1012);
+		assert_non_null(pkt);
+		assert_int_equal(pkt->gso_type, VNETRX_GSO_TCPV4);
+		assert_int_equal(asked, i);
+		vnetrx_pkt_free(&pkt, 1);
+	}
+	rig_close(&rig);
+}
+
+static void without_a_descriptor_a_packet_is_dropped_and_its_buffer_serves_again(void **state)
+{
+	struct vnetrx_pkt *held;
+	struct buf_rig rig;
+
+	(void)state;
+	open_rig_of(&rig, &pure, 1);
+	held = receive_plain(&rig, 1012);
+	assert_non_null(held);
+	assert_null(receive_plain(&rig, 1012));       /* the short way */
+	assert_null(receive(&rig, 1012, 2, 1));       /* decoded       */
+	assert_int_equal(rig_merge_stats(&rig).drop_no_pkt, 2);
+	assert_int_equal(rig_merge_stats(&rig).drained, 2);
+	assert_int_equal(rig_pool_stats(&rig).bufs_recycled, 1);
+	vnetrx_pkt_free(&held, 1);
+	expect(receive_plain(&rig, 1012), 1000, 0);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -268,6 +313,8 @@ int main(void)
 		cmocka_unit_test(lengths_are_checked_as_before),
 		cmocka_unit_test(an_offset_counts),
 		cmocka_unit_test(a_packet_in_several_buffers_is_no_usual_one),
+		cmocka_unit_test(a_header_that_says_a_type_without_a_size_is_not_remembered),
+		cmocka_unit_test(without_a_descriptor_a_packet_is_dropped_and_its_buffer_serves_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,6 +303,8 @@ static void a_remote_free_wakes_a_waiting_queue_once(void **state)
 	rig_close(&rig);
 }
 
+#ifndef VNRX_SINGLE_THREAD
+
 #define THREADS    4u
 #define PER_THREAD 16u
 #define ROUNDS     200u
@@ -329,9 +331,6 @@ static void packets_freed_by_many_threads_all_come_back(void **state)
 	unsigned round, i, back;
 
 	(void)state;
-#ifdef VNRX_SINGLE_THREAD
-	skip();
-#endif
 	open_rig(&rig, VNETRX_POOL_REMOTE_FREE, 0);
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < THREADS; i++)
@@ -345,6 +344,30 @@ static void packets_freed_by_many_threads_all_come_back(void **state)
 		assert_int_equal(back, THREADS * PER_THREAD);
 	}
 	assert_int_equal(rig_pool_stats(&rig).pkts_remote, ROUNDS * THREADS * PER_THREAD);
+	rig_close(&rig);
+}
+
+#endif
+
+static void a_host_without_wake_is_not_woken(void **state)
+{
+	struct vnetrx_host_ops ops = test_host_ops;
+	struct vnetrx_pkt *pkts[4];
+	struct buf_rig rig;
+
+	(void)state;
+	ops.wake = NULL;
+	rig_pool_of(&rig, &(struct vnetrx_pool_config){ .bufs_max = 64, .flags = VNETRX_POOL_REMOTE_FREE }, &ops);
+	rig_merge(&rig, &(struct vnetrx_merge_config){ .copy_len_max = 0xffff });
+	receive(&rig, pkts, 4);
+	vnrx_pool_set_short(rig.pool, true);
+	vnetrx_pkt_free(pkts, 1);
+	assert_int_equal(rig.pool->is_short, VNRX_SHORT_NOT);
+	vnrx_pool_set_short(rig.pool, true);
+	vnetrx_pkt_free_remote(pkts + 1, 3);
+	assert_int_equal(rig.pool->is_short, VNRX_SHORT_NOT);
+	assert_int_equal(vnetrx_pool_collect(rig.pool), 3);
+	assert_int_equal(rig.host.wakes, 0);
 	rig_close(&rig);
 }
 
@@ -365,7 +388,10 @@ int main(void)
 		cmocka_unit_test(remote_frees_are_taken_up_by_collect),
 		cmocka_unit_test(remote_frees_of_two_queues_go_to_their_own),
 		cmocka_unit_test(a_remote_free_wakes_a_waiting_queue_once),
+#ifndef VNRX_SINGLE_THREAD
 		cmocka_unit_test(packets_freed_by_many_threads_all_come_back),
+#endif
+		cmocka_unit_test(a_host_without_wake_is_not_woken),
 	};
 
 	return cmocka_run_group_tests_name("pkt", tests, NULL, NULL);

@@ -39,10 +39,13 @@ static void expect_wrong(struct vnetrx_pool_config cfg, const char *field)
 
 static void a_wrong_configuration_is_refused_with_the_fields_name(void **state)
 {
-	static const struct vnetrx_host_ops no_free = { .page_alloc = NULL };
+	struct vnetrx_host_ops no_alloc = test_host_ops, no_free = test_host_ops;
 
 	(void)state;
+	no_alloc.page_alloc = NULL;
+	no_free.page_free = NULL;
 	EXPECT_WRONG(host_ops, NULL);
+	EXPECT_WRONG(host_ops, &no_alloc);
 	EXPECT_WRONG(host_ops, &no_free);
 	EXPECT_WRONG(bufs_max, 0);
 	EXPECT_WRONG(bufs_max, 32769);

@@ -356,6 +356,62 @@ static void fini_waits_for_packets(void **state)
 	rig_close(&rig);
 }
 
+static void a_run_that_came_back_while_it_was_cut_is_cut_from_its_start(void **state)
+{
+	struct buf_rig rig;
+	struct vnetrx_buf first, second;
+	struct vnetrx_pkt *pkt;
+
+	(void)state;
+	rig_needs_carving();
+	OPEN(&rig, .run_size = 4096);
+	receive(&rig, 1024, &pkt, 1);
+	first = rig.bufs[rig.order[0]];
+	vnetrx_pkt_free(&pkt, 1);
+	assert_int_equal(vnetrx_pool_get(rig.pool, 4096, &second, 1), 1); /* 3072 are left */
+	assert_ptr_equal(second.addr, first.addr);
+	assert_int_equal(second.len, 4096);
+	assert_int_equal(rig.host.pages, 1);
+	rig_close(&rig);
+}
+
+/* Of two packets in a run one comes back on another thread: that wakes, but there is nothing to carve yet. */
+static void a_run_that_is_not_empty_yet_leaves_the_ring_short_whoever_freed(void **state)
+{
+	struct buf_rig rig;
+	struct vnetrx_buf bufs[2];
+	struct vnetrx_pkt *pkts[8];
+
+	(void)state;
+	rig_needs_carving();
+	OPEN(&rig, .run_size = 4096, .runs_max = 4, .flags = VNETRX_POOL_REMOTE_FREE);
+	receive(&rig, 2048, pkts, 8);
+	vnetrx_pkt_free_remote(pkts, 1);
+	assert_int_equal(vnetrx_pool_get(rig.pool, 2048, bufs, 2), 0);
+	assert_int_equal(rig_pool_stats(&rig).pkts_remote, 1);
+	vnetrx_pkt_free_remote(pkts + 1, 1);
+	assert_int_equal(rig.host.wakes, 1);
+	assert_int_equal(vnetrx_pool_get(rig.pool, 2048, bufs, 2), 2);
+	vnetrx_pkt_free(pkts + 2, 6);
+	rig_close(&rig);
+}
+
+static void a_queue_that_asks_for_more_than_there_are_ids_goes_on_waiting(void **state)
+{
+	struct buf_rig rig;
+	struct vnetrx_buf bufs[16];
+	struct vnetrx_pkt *pkts[4];
+
+	(void)state;
+	OPEN(&rig, .bufs_max = 8);
+	receive(&rig, 1024, pkts, 4);
+	vnrx_pool_set_short(rig.pool, true);
+	assert_int_equal(vnetrx_pool_get(rig.pool, 1024, bufs, 16), 8);
+	vnetrx_pkt_free(pkts, 4);
+	assert_int_equal(rig.host.wakes, 1);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +431,9 @@ int main(void)
 		cmocka_unit_test(a_queue_that_waits_for_anything_is_woken_by_any_free),
 		cmocka_unit_test(what_was_freed_elsewhere_is_found_before_a_ring_stays_short),
 		cmocka_unit_test(fini_waits_for_packets),
+		cmocka_unit_test(a_run_that_came_back_while_it_was_cut_is_cut_from_its_start),
+		cmocka_unit_test(a_run_that_is_not_empty_yet_leaves_the_ring_short_whoever_freed),
+		cmocka_unit_test(a_queue_that_asks_for_more_than_there_are_ids_goes_on_waiting),
 	};
 
 	return cmocka_run_group_tests_name("pool_runs", tests, NULL, NULL);

@@ -84,6 +84,7 @@ static void a_broken_list_of_recycled_buffers_is_seen(void **state)
 	EXPECT_SEEN(uint16_t, p->recycled_first, 0xffff);
 	EXPECT_SEEN(uint16_t, p->slots[p->recycled_first].next, p->recycled_first);
 	EXPECT_SEEN(uint16_t, p->slots[p->recycled_first].next, 0xffff);
+	EXPECT_SEEN(uint16_t, p->slots[p->recycled_first].next, rig.order[22]); /* one that is lent */
 	close_rig(&rig, pkts);
 }
 
@@ -103,6 +104,7 @@ static void a_wrong_count_of_a_run_is_seen(void **state)
 	EXPECT_SEEN(uint32_t, pg->runs[run].held, 0);
 	EXPECT_SEEN(uint64_t, pg->pinned_bytes, pg->pinned_bytes + 1u);
 	EXPECT_SEEN(uint64_t, pg->run_bytes, pg->run_bytes - 4096u);
+	EXPECT_SEEN(uint64_t, pg->run_bytes_max, pg->run_bytes - 1u);
 	EXPECT_SEEN(uint64_t, pg->owned, pg->owned + 1u);
 	EXPECT_SEEN(uint32_t, rig.pool->pkts_free, rig.pool->pkts_free - 1u);
 	close_rig(&rig, pkts);
@@ -121,7 +123,10 @@ static void a_lost_run_is_seen(void **state)
 	assert_int_not_equal(pg->spare, VNRX_RUN_NONE);
 	EXPECT_SEEN(uint16_t, pg->spare, VNRX_RUN_NONE);
 	EXPECT_SEEN(uint16_t, pg->runs[pg->spare].next, pg->spare);
+	EXPECT_SEEN(uint16_t, pg->spare, pg->runs_num);
+	EXPECT_SEEN(uint16_t, pg->runs[pg->spare].next, pg->runs_num - 1u); /* one without memory */
 	EXPECT_SEEN(uint64_t, pg->spare_bytes, 0);
+	EXPECT_SEEN(uint64_t, pg->spare_bytes_max, pg->spare_bytes - 1u);
 	close_rig(&rig, pkts);
 }
 
@@ -136,6 +141,47 @@ static void a_buffer_outside_its_run_is_seen(void **state)
 	slot = &rig.pool->slots[rig.order[22]];
 	EXPECT_SEEN(uint32_t, slot->len, 4097);
 	EXPECT_SEEN(uint8_t *, slot->addr, rig.pool->pages.runs[slot->run].base - 1);
+	EXPECT_SEEN(uint16_t, slot->run, rig.pool->pages.runs_num);
+	close_rig(&rig, pkts);
+}
+
+static void a_cut_that_is_not_in_its_run_is_seen(void **state)
+{
+	struct vnetrx_pkt *pkts[2];
+	struct vnetrx_pool *p;
+	struct buf_rig rig;
+
+	(void)state;
+	rig_needs_carving();
+	open_rig(&rig, pkts);
+	p = rig.pool;
+	assert_int_not_equal(p->cut.run, VNRX_RUN_NONE);
+	EXPECT_SEEN(uint8_t *, p->cut.next, p->cut.next + 4096);
+	EXPECT_SEEN(uint8_t *, p->cut.next, p->pages.runs[p->cut.run].base - 1);
+	EXPECT_SEEN(uint32_t, p->cut.left, 0);
+	EXPECT_SEEN(uint16_t, p->cut.run, p->pages.runs_num);
+	EXPECT_SEEN(uint16_t, p->cut.run, p->pages.runs_num - 1u); /* has no memory */
+	EXPECT_SEEN(uint16_t, p->copy.run, p->cut.run); /* which has nothing left for the other */
+	EXPECT_SEEN(uint32_t, p->copy.left, 1);
+	close_rig(&rig, pkts);
+}
+
+static void a_run_without_memory_that_is_used_is_seen(void **state)
+{
+	struct vnetrx_pkt *pkts[2];
+	struct vnrx_run *last;
+	struct buf_rig rig;
+
+	(void)state;
+	open_rig(&rig, pkts);
+	last = &rig.pool->pages.runs[rig.pool->pages.runs_num - 1u];
+	assert_null(last->base);
+	rig.pool->pages.runs[pkts[0]->run].held--; /* so that their sum is right */
+	last->held++;
+	assert_false(vnrx_pool_valid(rig.pool));
+	last->held--;
+	rig.pool->pages.runs[pkts[0]->run].held++;
+	EXPECT_SEEN(uint16_t, last->posted, 1);
 	close_rig(&rig, pkts);
 }
 
@@ -147,6 +193,8 @@ int main(void)
 		cmocka_unit_test(a_wrong_count_of_a_run_is_seen),
 		cmocka_unit_test(a_lost_run_is_seen),
 		cmocka_unit_test(a_buffer_outside_its_run_is_seen),
+		cmocka_unit_test(a_cut_that_is_not_in_its_run_is_seen),
+		cmocka_unit_test(a_run_without_memory_that_is_used_is_seen),
 	};
 
 	return cmocka_run_group_tests_name("pool_valid", tests, NULL, NULL);

@@ -38,6 +38,7 @@ static void refuse(const struct vnetrx_rxq_config *cfg, const char *field)
 static void a_wrong_field_is_named(void **state)
 {
 	struct rxq_rig *r = rxq_rig_new(NULL);
+	const struct vnetrx_rxq_config cfg = r->cfg;
 
 	(void)state;
 	REFUSE(dev_ops, NULL);
@@ -50,6 +51,8 @@ static void a_wrong_field_is_named(void **state)
 	REFUSE(buf_len_min, 5000u);
 	REFUSE(buf_len_max, 32u);
 	REFUSE(buf_align, 48u);
+	REFUSE(buf_align, 8u);
+	REFUSE(buf_align, 8192u);
 	REFUSE(buf_cost, 65536u);
 	REFUSE(hdr_len, 129u);
 	REFUSE(runs_max, 65536u);
@@ -59,7 +62,16 @@ static void a_wrong_field_is_named(void **state)
 	REFUSE(flags, 0x8000u);
 	r->cfg.ring_size = 8u; /* 8 * 4096 do not hold 64 KiB */
 	refuse(&r->cfg, "ring_size");
-	r->cfg.ring_size = RXQ_RING;
+	r->cfg.ring_size = 32768u;
+	r->cfg.frame_len_max = 60u;
+	r->cfg.hdr_len = 128u;
+	r->cfg.buf_len_max = 128u; /* all header */
+	refuse(&r->cfg, "buf_len_min, buf_len_max");
+	r->cfg = cfg;
+	r->cfg.pkts_max = 16777216u;
+	r->cfg.pkt_user_size = 65536u;
+	refuse(&r->cfg, "ring_size, pkts_max");
+	r->cfg = cfg;
 	r->cfg.hash_key[0] = 0;
 	refuse(&r->cfg, "hash_key");
 	rxq_rig_free(r);
@@ -75,6 +87,12 @@ static void ops_without_a_required_member_are_refused(void **state)
 	dev.reap = NULL;
 	host.deliver = NULL;
 	REFUSE(dev_ops, &dev);
+	REFUSE(host_ops, &host);
+	host = heap_host_ops;
+	host.page_free = NULL;
+	REFUSE(host_ops, &host);
+	host = heap_host_ops;
+	host.page_alloc = NULL;
 	REFUSE(host_ops, &host);
 	rxq_rig_free(r);
 }
@@ -213,6 +231,8 @@ static void a_broken_device_stops_the_queue_until_it_is_reclaimed(void **state)
 	assert_true(vnetrx_rxq_complete(r->rxq, 0));
 	assert_int_equal(vnetrx_rxq_poll(r->rxq, 64u, 0), 0);
 	assert_int_equal(rxq_rig_stats(r).queue.broken, 1);
+	assert_int_equal(vnetrx_rxq_fill(r->rxq), RXQ_RING); /* they are all at the device still */
+	assert_int_equal(vnetrx_rxq_state(r->rxq), VNETRX_RXQ_BROKEN);
 	faulty_fail(r->faulty, FAULTY_OP_REAP, 0, false);
 	assert_int_equal(rxq_rig_reset(r), RXQ_RING);
 	assert_int_equal(vnetrx_rxq_fill(r->rxq), RXQ_RING);
@@ -335,6 +355,72 @@ static void another_thread_reads_whole_and_consistent_counters(void **state)
 	rxq_rig_free(r);
 }
 
+static unsigned device_takes; /* what post says that it took */
+
+static unsigned boastful_post(void *dev, const struct vnetrx_buf *bufs, unsigned n)
+{
+	unsigned took = softdev_ops.post(dev, bufs, n);
+
+	return device_takes != 0u ? device_takes : took;
+}
+
+/* No kick, no interrupts, no timer, no wake. */
+static void a_queue_with_the_required_ops_alone_receives(void **state)
+{
+	const struct vnetrx_dev_ops dev_ops = { .post = boastful_post, .reap = softdev_ops.reap,
+		                                .decode = softdev_ops.decode };
+	const struct vnetrx_host_ops host_ops = { .page_alloc = heap_host_ops.page_alloc,
+		                                  .page_free = heap_host_ops.page_free,
+		                                  .deliver = heap_host_ops.deliver };
+	struct softdev *dev = softdev_new(&(struct softdev_config){ .ring_size = 64, .hdr_len = 12 });
+	struct heap_host host = { .keep = false };
+	struct vnetrx_rxq_config cfg = { .dev_ops = &dev_ops, .dev = dev, .host_ops = &host_ops, .host = &host,
+		                         .hash_key = { 1, 2 }, .ring_size = 64, .hdr_len = 12,
+		                         .gro_timeout_ns = MS };
+	size_t size = vnetrx_rxq_footprint(&cfg, NULL);
+	void *mem = heap_memory(size);
+	static uint8_t bytes[FRAME_MAX];
+	struct vnetrx_rxq *rxq;
+	struct frame f;
+
+	(void)state;
+	assert_int_equal(vnetrx_rxq_init(&rxq, &cfg, mem, size), VNETRX_OK);
+	device_takes = 1000; /* more than it was given: counts as all */
+	assert_int_equal(vnetrx_rxq_fill(rxq), 64);
+	device_takes = 0;
+	frame_init(&f, 0);
+	for (unsigned i = 0; i < 10u; i++) {
+		assert_int_equal(softdev_send(dev, bytes, (uint32_t)frame_build(&f, bytes), NULL), 0);
+		f.seq += f.payload_len;
+		f.id++;
+	}
+	assert_int_equal(vnetrx_rxq_poll(rxq, 64, 0), 10);
+	assert_true(vnetrx_rxq_complete(rxq, 0)); /* nobody to turn interrupts on: sleep until the deadline */
+	assert_true(vnetrx_rxq_deadline(rxq) == MS);
+	assert_int_equal(vnetrx_rxq_expire(rxq, 64, MS), 0);
+	assert_int_equal(host.segs, 10);
+	softdev_reset(dev);
+	assert_int_equal(vnetrx_rxq_reclaim(rxq), 64);
+	assert_int_equal(vnetrx_rxq_fini(rxq), VNETRX_OK);
+	softdev_free(dev);
+	free(mem);
+}
+
+static void a_short_ring_near_the_end_of_time_retries_before_never(void **state)
+{
+	struct rxq_rig *r = rxq_rig_new(NULL);
+
+	(void)state;
+	r->host.keep = true;
+	r->host.fail_from = r->host.allocs + 1u;
+	for (unsigned i = 0; i < RXQ_RING; i++)
+		assert_true(rxq_rig_send(r, 0, 1000u, FR_PSH));
+	(void)vnetrx_rxq_poll(r->rxq, 64u, VNETRX_NEVER - 5u);
+	assert_int_equal(vnetrx_rxq_state(r->rxq), VNETRX_RXQ_SHORT);
+	assert_true(vnetrx_rxq_deadline(r->rxq) == VNETRX_NEVER - 1u);
+	rxq_rig_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +437,8 @@ int main(void)
 		cmocka_unit_test(the_nth_page_is_refused_for_every_n),
 		cmocka_unit_test(a_host_that_takes_k_of_each_offer_gets_everything_in_order),
 		cmocka_unit_test(another_thread_reads_whole_and_consistent_counters),
+		cmocka_unit_test(a_queue_with_the_required_ops_alone_receives),
+		cmocka_unit_test(a_short_ring_near_the_end_of_time_retries_before_never),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

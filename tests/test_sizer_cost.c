@@ -148,6 +148,20 @@ static void prices_out_of_range_are_refused(void **state)
 	assert_int_equal(vnetrx_sizer_by_cost(&s, &right), VNETRX_OK);
 }
 
+static void headroom_that_leaves_no_room_in_a_run_is_refused(void **state)
+{
+	struct vnetrx_sizer s = make(HDR + 1518u, 4096);
+	struct vnetrx_sizer_prices prices = { .buf_cost = 1, .run_size = 32768, .headroom = 32769 };
+
+	(void)state;
+	assert_int_equal(vnetrx_sizer_by_cost(&s, &prices), VNETRX_ERR_INVALID);
+	prices.headroom = 32768u - 4095u;
+	assert_int_equal(vnetrx_sizer_by_cost(&s, &prices), VNETRX_ERR_INVALID);
+	prices.headroom = 32768u - 4096u;
+	assert_int_equal(vnetrx_sizer_by_cost(&s, &prices), VNETRX_OK);
+	assert_true(s.by_cost);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +174,7 @@ int main(void)
 		cmocka_unit_test(the_longest_packets_in_the_shortest_buffers_do_not_overflow),
 		cmocka_unit_test(every_choice_is_aligned_within_the_limits_and_fills_its_run),
 		cmocka_unit_test(prices_out_of_range_are_refused),
+		cmocka_unit_test(headroom_that_leaves_no_room_in_a_run_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("sizer by cost", tests, NULL, NULL);

@@ -547,10 +547,10 @@ static void requests_that_contradict_the_packet_are_refused(void **state)
 {
 	struct tx_options opt = { .size = 16, .hdr_len = 24, .features = UINT32_MAX };
 	struct tx_rig *r = tx_rig_new(&opt);
-	struct tx_shape bad[9];
+	struct tx_shape bad[12];
 
 	(void)state;
-	for (unsigned i = 0; i < 9u; i++)
+	for (unsigned i = 0; i < 12u; i++)
 		bad[i] = tso;
 	bad[0].ask.csum_start = 13;
 	bad[1].ask.csum_start = 1483; /* its field ends one byte behind the packet */
@@ -561,7 +561,15 @@ static void requests_that_contradict_the_packet_are_refused(void **state)
 	bad[6].ask.hdr_len = 1500;
 	bad[7].ask.gso_type = VNETRX_GSO_TCPV4 | VNETRX_GSO_TUNNEL_IPV4; /* without offsets */
 	bad[8].ask.gso_type = VNETRX_GSO_TCPV4 | VNETRX_GSO_TUNNEL_IPV4 | VNETRX_GSO_TUNNEL_IPV6;
-	for (unsigned i = 0; i < 9u; i++)
+	for (unsigned i = 9; i < 12u; i++) {
+		bad[i].ask.gso_type = VNETRX_GSO_TCPV4 | VNETRX_GSO_TUNNEL_IPV4;
+		bad[i].ask.outer_l4_off = 24;
+		bad[i].ask.inner_l3_off = 30;
+	}
+	bad[9].ask.outer_l4_off = 13;
+	bad[10].ask.inner_l3_off = 24;
+	bad[11].ask.inner_l3_off = 34; /* where its checksum starts */
+	for (unsigned i = 0; i < 12u; i++)
 		assert_int_equal(tx_rig_add(r, &bad[i]), VNETRX_ERR_INVALID);
 	assert_int_equal(tx_rig_add(r, &tso), VNETRX_OK);
 	tx_rig_free(r);
@@ -721,8 +729,9 @@ static void wrong_configurations_are_refused_by_name(void **state)
 	struct tx_rig *r = tx_rig_new(&(struct tx_options){ .size = 16, .tx_flags = JOINED });
 	static const struct vnetrx_tx_ops some = { .done = never_done };
 	struct vnetrx_txq_config good = { .vq = r->ring.vq, .ops = &some, .hdr_len = 12, .segs_max = 4 };
-	struct vnetrx_txq_config bad[6] = { good, good, good, good, good, good };
-	static const char *const names[] = { "ops", "ops", "vq", "hdr_len", "segs_max", "flags" };
+	struct vnetrx_txq_config bad[7] = { good, good, good, good, good, good, good };
+	static const char *const names[] = { "ops", "ops", "vq", "hdr_len", "segs_max", "flags", "vq" };
+	struct vnetrx_virtq_seg seg = { .len = 60 };
 	struct vnetrx_txq *q;
 
 	(void)state;
@@ -732,14 +741,18 @@ static void wrong_configurations_are_refused_by_name(void **state)
 	bad[3].hdr_len = 14;
 	bad[4].segs_max = 65;
 	bad[5].flags = 2;
-	for (unsigned i = 0; i < 6u; i++) {
+	for (unsigned i = 0; i < 7u; i++) {
 		const char *why = NULL;
 
+		if (i == 6u) /* something is in it */
+			assert_int_equal(vnetrx_virtq_add(r->ring.vq, &seg, 1, 0, 0), VNETRX_OK);
 		assert_true(vnetrx_txq_footprint(&bad[i], &why) == 0u);
+		assert_true(vnetrx_txq_hdr_bytes(&bad[i]) == 0u);
 		assert_non_null(why);
 		assert_memory_equal(why, names[i], strlen(names[i]));
 		assert_int_equal(vnetrx_txq_init(&q, &bad[i], r->mem, 1u << 20), VNETRX_ERR_INVALID);
 	}
+	vnetrx_virtq_reset(r->ring.vq);
 	good.segs_max = 16; /* and a header: one more than the ring has */
 	assert_true(vnetrx_txq_footprint(&good, NULL) == 0u);
 	good.segs_max = 15;
@@ -872,6 +885,88 @@ static void nothing_is_lost_or_stuck_whatever_the_order_of_events(void **state)
 	for_all_rings((struct tx_options){ .size = 64, .tx_flags = JOINED }, storm);
 }
 
+static void break_when_full(struct tx_rig *r)
+{
+	assert_int_equal(tx_rig_fill(r, &small), 16);
+	assert_int_equal(vnetrx_txq_state(r->txq), VNETRX_TXQ_FULL);
+	(void)tx_rig_take(r, 16);
+	ring_pair_break(&r->ring);
+	assert_int_equal(tx_rig_add(r, &small), VNETRX_ERR_BAD);
+	assert_int_equal(vnetrx_txq_state(r->txq), VNETRX_TXQ_BROKEN);
+	(void)vnetrx_txq_poll(r->txq, 64);
+	assert_int_equal(r->resumes, 0); /* it was refused before, but there is no going on */
+	assert_int_equal(tx_rig_reset(r), 16);
+	vnetrx_txq_start(r->txq);
+}
+
+static void ring_that_breaks_while_room_is_looked_for_is_reported(void **state)
+{
+	(void)state;
+	for_all_rings((struct tx_options){ .size = 16, .tx_flags = JOINED }, break_when_full);
+}
+
+static void count_done(void *host, void *const *cookies, unsigned n, uint32_t flags)
+{
+	unsigned *back = host;
+
+	assert_int_equal(flags, 0);
+	for (unsigned i = 0; i < n; i++)
+		assert_ptr_equal(cookies[i], back);
+	*back += n;
+}
+
+/* No doorbell, nobody to tell that there is room again, and as many segments as by default. */
+static void queue_with_the_required_op_alone_sends(void **state)
+{
+	static const struct vnetrx_tx_ops done_only = { .done = count_done };
+	static uint8_t hdrs[64u * 16u], frame[60];
+	struct tx_rig *r = tx_rig_new(&(struct tx_options){ .size = 64, .segs_max = 8 });
+	struct vnetrx_virtq_seg seg = { .dma = (uintptr_t)frame, .len = sizeof(frame) };
+	unsigned back = 0;
+	struct vnetrx_txq_config cfg = { .vq = r->ring.vq, .ops = &done_only, .host = &back, .hdr_len = 12,
+		                         .hdrs = hdrs, .hdrs_dma = (uintptr_t)hdrs, .flags = JOINED };
+	struct vnetrx_tx_pkt pkt = { .segs = &seg, .nsegs = 1, .cookie = &back, .headroom = 64 };
+	size_t size = vnetrx_txq_footprint(&cfg, NULL);
+	struct softring_chain chain;
+	struct softring_seg segs[2];
+	struct vnetrx_txq *q;
+	void *mem = aligned_alloc(64, (size + 63u) / 64u * 64u);
+
+	(void)state;
+	assert_non_null(mem);
+	assert_int_equal(vnetrx_txq_init(&q, &cfg, mem, size), VNETRX_OK);
+	for (unsigned i = 0; i < 32u; i++) /* headroom, but no address of it: the header lies apart */
+		assert_int_equal(vnetrx_txq_add(q, &pkt), VNETRX_OK);
+	assert_int_equal(vnetrx_txq_add(q, &pkt), VNETRX_ERR_BUSY);
+	vnetrx_txq_kick(q);
+	for (unsigned i = 0; i < 32u; i++) {
+		assert_int_equal(softring_take(r->ring.dev, &chain, segs, 2), 1);
+		assert_int_equal(chain.out, 2);
+		softring_put(r->ring.dev, &chain, 0);
+	}
+	softring_publish(r->ring.dev);
+	assert_int_equal(vnetrx_txq_poll(q, 64), 32);
+	assert_int_equal(back, 32);
+	assert_int_equal(vnetrx_txq_state(q), VNETRX_TXQ_RUNNING);
+	free(mem);
+	tx_rig_free(r);
+}
+
+static void frame_of_more_than_32_bits_counts_as_that_many(void **state)
+{
+	struct tx_rig *r = tx_rig_new(&(struct tx_options){ .size = 16 });
+	const struct vnetrx_virtq_seg segs[2] = { { .dma = 4096, .len = UINT32_MAX }, { .dma = 4096, .len = 10 } };
+	struct vnetrx_tx_pkt pkt = { .segs = segs, .nsegs = 2, .cookie = &r->pkts[0] };
+
+	(void)state;
+	assert_int_equal(vnetrx_txq_add(r->txq, &pkt), VNETRX_OK);
+	vnetrx_txq_kick(r->txq);
+	assert_true(tx_rig_stats(r).bytes == UINT32_MAX);
+	r->pkts[0].out = true;
+	r->taken++;
+	tx_rig_free(r); /* a reset gives it back */
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -910,6 +1005,9 @@ int main(void)
 		cmocka_unit_test(counters_agree_with_each_other_on_another_thread),
 		cmocka_unit_test(every_counter_has_a_name_and_a_text),
 		cmocka_unit_test(nothing_is_lost_or_stuck_whatever_the_order_of_events),
+		cmocka_unit_test(ring_that_breaks_while_room_is_looked_for_is_reported),
+		cmocka_unit_test(queue_with_the_required_op_alone_sends),
+		cmocka_unit_test(frame_of_more_than_32_bits_counts_as_that_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

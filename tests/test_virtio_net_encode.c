@@ -593,6 +593,65 @@ static void profile_leaves_tunnels_alone_unless_asked(void **state)
 	rig_free(rig);
 }
 
+/* What a device said and nobody checked: the header must not promise what is not in the packet. */
+static void device_merged_packets_that_end_within_their_headers_are_refused(void **state)
+{
+	uint8_t bytes[100] = { 0 };
+	struct vnetrx_pkt pkt;
+	uint8_t hdr[12];
+
+	(void)state;
+	vnetrx_pkt_wrap(&pkt, bytes, sizeof(bytes), VNETRX_PKT_PARTIAL);
+	pkt.gso_type = VNETRX_GSO_TCPV4;
+	pkt.gso_size = 10;
+	pkt.csum_start = 34;
+	pkt.csum_offset = 16;
+	bytes[34 + 12] = 0x50;
+	assert_int_equal(vnetrx_virtio_net_encode(&pkt, ALL, hdr, 12), VNETRX_OK);
+	assert_int_equal(le16(hdr + 2), 54);
+	bytes[34 + 12] = 0x40; /* a data offset below the fixed header */
+	refused(&pkt, ALL, 12);
+	bytes[34 + 12] = 0xf0;
+	pkt.len = pkt.frag_len = 94; /* headers and nothing else */
+	refused(&pkt, ALL, 12);
+	pkt.len = 54;
+	pkt.frag_len = 47; /* the fragment is shorter than the packet says: no data offset in it */
+	refused(&pkt, ALL, 12);
+}
+
+static void segmentation_without_a_place_for_its_headers_is_refused(void **state)
+{
+	uint8_t bytes[200] = { 0 };
+	struct vnetrx_pkt pkt;
+
+	(void)state;
+	vnetrx_pkt_wrap(&pkt, bytes, sizeof(bytes), VNETRX_PKT_PARTIAL);
+	bytes[53 + 12] = 0x50;
+	pkt.gso_size = 10;
+	pkt.csum_start = 53; /* an IPv6 header ends one byte behind */
+	pkt.csum_offset = 16;
+	pkt.gso_type = VNETRX_GSO_TCPV6;
+	refused(&pkt, ALL, 12);
+	pkt.gso_type = VNETRX_GSO_TCPV4 | VNETRX_GSO_TUNNEL_IPV4; /* where its layers lie is not known */
+	refused(&pkt, ALL, 24);
+	pkt.gso_type = VNETRX_GSO_TCPV4;
+	pkt.len = 65536u + 100u; /* more than tags and an IP packet */
+	refused(&pkt, ALL, 12);
+	pkt.len = sizeof(bytes);
+	pkt.flags |= VNETRX_PKT_MERGED;
+	pkt.l3_off = 13;
+	refused(&pkt, ALL, 12);
+	pkt.l3_off = 40; /* no EtherType of IP before it */
+	refused(&pkt, ALL, 12);
+	pkt.l3_off = 202; /* past the end */
+	refused(&pkt, ALL, 12);
+	pkt.flags |= VNETRX_PKT_TUNNEL;
+	bytes[12] = 8;
+	pkt.outer_l3_off = 14;
+	pkt.outer_l4_off = 195; /* its checksum lies past the end */
+	refused(&pkt, ALL, 24);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -613,6 +672,8 @@ int main(void)
 		cmocka_unit_test(device_merged_packets_come_back_as_they_came),
 		cmocka_unit_test(whatever_the_profile_merges_can_be_said),
 		cmocka_unit_test(profile_leaves_tunnels_alone_unless_asked),
+		cmocka_unit_test(device_merged_packets_that_end_within_their_headers_are_refused),
+		cmocka_unit_test(segmentation_without_a_place_for_its_headers_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

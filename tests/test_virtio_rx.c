@@ -437,6 +437,25 @@ static void wrong_configurations_are_refused(void **state)
 	ring_pair_close(&ring);
 }
 
+static void post_takes_what_fits_and_no_buffer_without_room_for_a_frame(void **state)
+{
+	struct vnetrx_virtio_rx rx;
+	struct vnetrx_virtio_rx_config cfg = { .hdr_len = 12, .flags = VNETRX_VIRTIO_RX_SPLIT_HDR };
+	struct vnetrx_buf bufs[6];
+	struct ring_pair ring;
+
+	(void)state;
+	ring_pair_open(&ring, 8, 0, 2);
+	cfg.vq = ring.vq;
+	assert_int_equal(vnetrx_virtio_rx_init(&rx, &cfg), VNETRX_OK);
+	for (uint32_t i = 0; i < 6u; i++)
+		bufs[i] = (struct vnetrx_buf){ .dma = 4096u * (i + 1u), .len = i == 1u ? 12 : 64, .id = i };
+	assert_int_equal(vnetrx_virtio_rx_ops.post(&rx, bufs, 2), 1); /* the second is all header */
+	assert_int_equal(vnetrx_virtio_rx_ops.post(&rx, bufs + 2, 4), 3); /* of eight slots two were taken */
+	assert_int_equal(vnetrx_virtq_outstanding(ring.vq), 4);
+	ring_pair_close(&ring);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -459,6 +478,7 @@ int main(void)
 		cmocka_unit_test(dry_ring_recovers_when_the_host_returns_buffers),
 		cmocka_unit_test(broken_ring_stops_the_queue_and_works_after_a_reset),
 		cmocka_unit_test(wrong_configurations_are_refused),
+		cmocka_unit_test(post_takes_what_fits_and_no_buffer_without_room_for_a_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

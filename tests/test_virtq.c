@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Configuration, memory, areas, detach and reset of virtqueues; what is the same in both formats. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -225,6 +226,27 @@ static void a_reset_forgets_what_is_lent(void **state)
 	}
 }
 
+static void as_many_as_an_unsigned_says_may_be_reaped_at_once(void **state)
+{
+	static const uint32_t flags[] = { 0, VNETRX_VIRTQ_PACKED, VNETRX_VIRTQ_IN_ORDER,
+		                          VNETRX_VIRTQ_PACKED | VNETRX_VIRTQ_IN_ORDER };
+
+	(void)state;
+	for (unsigned i = 0; i < 4u; i++) {
+		struct vnetrx_done done[8];
+		struct ring_rig rig;
+
+		ring_open(&rig, (struct vnetrx_virtq_config){ .size = 8, .flags = flags[i] });
+		drv_add_bufs(&rig, 3, 10);
+		vnetrx_virtq_publish(rig.vq);
+		assert_int_equal(dev_echo(&rig, 77), 3);
+		assert_int_equal(vnetrx_virtq_reap(rig.vq, done, UINT_MAX), 3);
+		for (uint32_t k = 0; k < 3u; k++)
+			assert_true(done[k].id == 10u + k && done[k].len == 77u);
+		ring_close(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +258,7 @@ int main(void)
 		cmocka_unit_test(slots_needed_follow_from_indirect),
 		cmocka_unit_test(a_stopped_queue_gives_everything_back_and_starts_anew),
 		cmocka_unit_test(a_reset_forgets_what_is_lent),
+		cmocka_unit_test(as_many_as_an_unsigned_says_may_be_reaped_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

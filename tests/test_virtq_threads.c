@@ -14,6 +14,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "support/stream.h"
 #include "virtio/pair.h"
 
 #if defined(__has_include)
@@ -142,7 +143,7 @@ static void run_pair(uint32_t flags, bool delayed)
 	pthread_t thread;
 
 	assert_non_null(p);
-	p->chains = RUNNING_ON_VALGRIND ? 300u : 50000u;
+	p->chains = RUNNING_ON_VALGRIND ? 300u : 2500u * stream_count(20);
 	p->delayed = delayed;
 	ring_pair_open(&p->rig, SIZE, flags, 1);
 	assert_int_equal(pthread_create(&thread, NULL, device, p), 0);

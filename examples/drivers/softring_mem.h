@@ -92,8 +92,7 @@ static inline uint32_t load32(const struct softring *r, const uint8_t *p)
 
 static inline void store32(const struct softring *r, uint8_t *p, uint32_t v)
 {
-	v = order32(r, v);
-	memcpy(p, &v, sizeof(v));
+	__atomic_store_n((uint32_t *)(void *)p, order32(r, v), __ATOMIC_RELAXED); /* the driver may look meanwhile */
 }
 
 static inline uint64_t load64(const struct softring *r, const uint8_t *p)

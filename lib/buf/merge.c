@@ -98,8 +98,6 @@ static VNRX_COLD struct vnetrx_pkt *first_bad(struct vnetrx_merge *m, struct vnr
 		if (part.off > slot->len)
 			part.off = (uint16_t)slot->len;
 		part.len = slot->len - part.off;
-		if (part.len > done->len)
-			part.len = done->len;
 	}
 	if (part.len >= m->hdr_len && part.len != 0u) {
 		pc = piece_open(m, slot, &part);

@@ -161,7 +161,7 @@ static unsigned carve(struct vnetrx_pool *p, uint32_t len, struct vnetrx_buf *bu
 		at.dma += whole;
 		at.left -= whole;
 	}
-	if (i < n && at.left >= whole) {
+	if (i < n) {
 		uint32_t id = *--ids;
 
 		carve_one(&slots[id], &at, &bufs[i], id, p->fixed != 0u ? len : at.left - p->headroom, at.left);

@@ -55,7 +55,7 @@ static const char *plan_sizes(struct plan *plan, const struct vnetrx_pool_config
 		return "headroom: must leave room for a buffer in run_size";
 	plan->headroom = vnrx_align_up(cfg->headroom, plan->align);
 	room = plan->run_size - plan->headroom;
-	if (cfg->buf_len_max > room || room == 0u)
+	if (cfg->buf_len_max > room)
 		return "buf_len_max: must be 1..run_size, headroom taken off";
 	plan->len_max = vnrx_align_up(or_default(cfg->buf_len_max, at_most(4096u, room)), plan->align);
 	plan->small_size = vnrx_pow2_up(plan->headroom + plan->len_max);

@@ -245,7 +245,7 @@ static enum vnrx_pass dissect_inner(const struct vnrx_frame *frame, const struct
 		refuse(d, VNRX_PASS_CUT);
 	if (inner.l4 == 0u)
 		return VNRX_PASS_NOT;
-	if (vnrx_dissect_tunnel(frame, tunnels, &inner, &unused[0], &unused[1]))
+	if (!VNRX_TCP_ALONE && vnrx_dissect_tunnel(frame, tunnels, &inner, &unused[0], &unused[1]))
 		refuse(d, VNRX_PASS_TUNNEL);
 	dissect_l4(frame, d);
 	return VNRX_PASS_NOT;

@@ -22,7 +22,7 @@ static void outer_csum(const struct vnrx_flow *f, const struct vnrx_links *l, ui
 	sum = vnrx_sum_pseudo(f->hdr + l->outer_l3, (f->kind & VNRX_KIND_OUTER_IPV6) != 0u ? 6u : 4u,
 	                      VNRX_PROTO_UDP, len);
 	sum = vnrx_sum_add(sum, vnrx_sum(udp, (uint32_t)f->l4 - l->outer_l4));
-	sum = (uint16_t)~vnrx_sum_add(sum, ((uint32_t)f->l4 - l->outer_l4) % 2u == 0u ? rest : vnrx_sum_swap(rest));
+	sum = (uint16_t)~vnrx_sum_add(sum, rest); /* all headers between are of even length */
 	vnrx_put_sum(udp + VNRX_UDP_CSUM, sum != 0u ? sum : 0xffffu); /* 0 would say that there is none (RFC 768) */
 }
 

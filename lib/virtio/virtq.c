@@ -68,7 +68,7 @@ unsigned vnetrx_virtq_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf 
 
 void vnetrx_virtq_publish(struct vnetrx_virtq *vq)
 {
-	if (vq->unpub == 0u || is_broken(vq))
+	if (vq->unpub == 0u) /* nor can anything be when the ring is broken */
 		return;
 	if (is_packed(vq))
 		vnrx_packed_publish(vq);

@@ -221,10 +221,11 @@ void vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg
 
 void vnrx_packed_publish(struct vnetrx_virtq *vq)
 {
+	uint8_t *flags = vq->desc + VNRX_DESC_SIZE * vq->hidden_at + PACKED_FLAGS;
+
 	/* All descriptors before the flags that stop hiding them. */
-	vnrx_barrier_write(vnrx_virtq_bus(vq));
-	vnrx_shared_store16(vq->desc + VNRX_DESC_SIZE * vq->hidden_at + PACKED_FLAGS,
-	                    vnrx_order16(vq->hidden_flags, false));
+	vnrx_barrier_write(vnrx_virtq_bus(vq), flags);
+	vnrx_shared_store16(flags, vnrx_order16(vq->hidden_flags, false));
 }
 
 /* The device's wish is read at once, offset and flags, so that one does not belong to an older wish than the other. An

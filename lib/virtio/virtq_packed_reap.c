@@ -30,6 +30,7 @@ static VNRX_INLINE bool used_get(const uint8_t *desc, uint32_t bits, bool bus, u
 	(void)bus;
 	*len = (uint32_t)word;
 	*id = (uint32_t)(word >> 32) % 65536u;
+	vnrx_announced(desc + PACKED_FLAGS);
 	return ((uint32_t)(word >> 48) & PACKED_BOTH) == bits;
 #else
 	uint16_t flags = vnrx_order16(vnrx_shared_load16(desc + PACKED_FLAGS), false);
@@ -37,6 +38,7 @@ static VNRX_INLINE bool used_get(const uint8_t *desc, uint32_t bits, bool bus, u
 	if ((flags & PACKED_BOTH) != bits)
 		return false;
 	vnrx_barrier_read(bus); /* the flags before what they say is there */
+	vnrx_announced(desc + PACKED_FLAGS);
 	*id = vnrx_order16(vnrx_shared_load16(desc + PACKED_ID), false);
 	*len = vnrx_order32(vnrx_shared_load32(desc + PACKED_LEN), false);
 	return true;

@@ -249,7 +249,7 @@ void vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs
 void vnrx_split_publish(struct vnetrx_virtq *vq)
 {
 	/* Entries and what they point to before the index that offers them. */
-	vnrx_barrier_write(vnrx_virtq_bus(vq));
+	vnrx_barrier_write(vnrx_virtq_bus(vq), vq->driver + SPLIT_INDEX);
 	vnrx_shared_store16(vq->driver + SPLIT_INDEX, vnrx_order16(vq->avail, vnrx_virtq_big(vq)));
 }
 

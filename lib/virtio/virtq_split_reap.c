@@ -83,6 +83,7 @@ static int32_t ready_checked(struct vnetrx_virtq *vq)
 		return vnrx_virtq_break(vq, VNETRX_VIRTQ_BAD_INDEX);
 	/* The index before the entries and buffers it announces. */
 	vnrx_barrier_read(vnrx_virtq_bus(vq));
+	vnrx_announced(vq->device + SPLIT_INDEX);
 	return (int32_t)ready;
 }
 

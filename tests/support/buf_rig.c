@@ -42,12 +42,17 @@ static const struct vnetrx_dev_ops rig_dev_ops = {
 
 void rig_pool(struct buf_rig *rig, const struct vnetrx_pool_config *cfg)
 {
+	rig_pool_of(rig, cfg, &test_host_ops);
+}
+
+void rig_pool_of(struct buf_rig *rig, const struct vnetrx_pool_config *cfg, const struct vnetrx_host_ops *ops)
+{
 	struct vnetrx_pool_config full = *cfg;
 	const char *why = "";
 	size_t      n;
 
 	memset(rig, 0, sizeof(*rig));
-	full.host_ops = &test_host_ops;
+	full.host_ops = ops;
 	full.host = &rig->host;
 	n = vnetrx_pool_footprint(&full, &why);
 	assert_null(why);

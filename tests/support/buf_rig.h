@@ -27,6 +27,9 @@ struct buf_rig {
 /* Sets up a pool with *cfg (host_ops and host are filled in) on a fresh host. */
 void rig_pool(struct buf_rig *rig, const struct vnetrx_pool_config *cfg);
 
+/* The same with other ops of the host, which get the same host. */
+void rig_pool_of(struct buf_rig *rig, const struct vnetrx_pool_config *cfg, const struct vnetrx_host_ops *ops);
+
 /* Sets up a merge stage behind it with virtio-net headers (dev_ops, dev, pool, nbufs_max, hdr_len are filled in). */
 void rig_merge(struct buf_rig *rig, const struct vnetrx_merge_config *cfg);
 
