@@ -37,8 +37,8 @@ port_apt()
 		-o APT::Sandbox::User="$(id -un)" -o APT::Keep-Downloaded-Packages=1 $apt_more "$@"
 }
 
-# What dpkg says of this machine, parts of the ports' cross compilers left out: they are wanted below $tools although they
-# are installed.
+# What dpkg says of this machine, parts of the ports' cross compilers left out: they are wanted below $tools although
+# they are installed.
 port_status()
 {
 	parts=$(echo "$port_table" | awk -v own="$(gcc -dumpmachine)" '
@@ -65,7 +65,8 @@ port_tools()
 		port_apt native '' update
 		# shellcheck disable=SC2086 # a list of packages
 		port_status >"$cache/status"
-		port_apt native "-o Dir::State::status=$cache/status" --download-only --no-install-recommends install $packages
+		port_apt native "-o Dir::State::status=$cache/status" --download-only --no-install-recommends \
+			install $packages
 		(cd "$cache/apt-native" && port_apt native '' download qemu-user-static)
 		for package in "$cache"/apt-native/archives/*.deb; do
 			dpkg -x "$package" "$tools"
