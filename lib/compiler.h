@@ -329,7 +329,7 @@ static VNRX_INLINE bool vnrx_masked_equal(const uint8_t *a, const uint8_t *b, co
 static inline uint16_t vnrx_any_uint16_t(const uint8_t *p)
 {
 	const volatile uint8_t *q = (const volatile uint8_t *)p;
-	uint8_t low = q[0], high = q[1];
+	uint8_t low = q[VNRX_LOW(2u, 0u)], high = q[VNRX_LOW(2u, 1u)];
 
 	return (uint16_t)(low + high * 256u);
 }
@@ -339,7 +339,7 @@ static inline uint16_t vnrx_any_uint16_t(const uint8_t *p)
 */
 static inline uint32_t vnrx_any_uint32_t(const uint8_t *p)
 {
-	return vnrx_any_uint16_t(p) + vnrx_any_uint16_t(p + 2) * 65536u;
+	return vnrx_any_uint16_t(p + VNRX_LOW(2u, 0u) * 2u) + vnrx_any_uint16_t(p + VNRX_LOW(2u, 1u) * 2u) * 65536u;
 }
 
 /*@ requires \valid(p + (0 .. 1));
@@ -355,8 +355,8 @@ static inline void vnrx_set_uint16_t(uint8_t *p, uint16_t v)
 */
 static inline void vnrx_set_uint32_t(uint8_t *p, uint32_t v)
 {
-	vnrx_store16(p, (uint16_t)(v % 65536u));
-	vnrx_store16(p + 2, (uint16_t)(v / 65536u));
+	vnrx_store16(p + VNRX_LOW(2u, 0u) * 2u, (uint16_t)(v % 65536u));
+	vnrx_store16(p + VNRX_LOW(2u, 1u) * 2u, (uint16_t)(v / 65536u));
 }
 #endif
 

@@ -257,6 +257,8 @@ int vnetrx_rxq_init(struct vnetrx_rxq **rxq, const struct vnetrx_rxq_config *cfg
 	q->host_ops = *p.cfg.host_ops;
 	q->dev = p.cfg.dev;
 	q->host = p.cfg.host;
+	if (q->gro == NULL && q->host_ops.early == NULL)
+		vnrx_merge_ends_path(q->merge);
 	(void)sizer_open(&q->sizer, &p.cfg); /* as it did before */
 	q->ring_size = p.cfg.ring_size;
 	q->flush_each = p.cfg.gro_timeout_ns == 0u && (p.cfg.gro_flags & VNETRX_GRO_ADAPTIVE) == 0u;

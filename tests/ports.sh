@@ -37,6 +37,16 @@ port_apt()
 		-o APT::Sandbox::User="$(id -un)" -o APT::Keep-Downloaded-Packages=1 $apt_more "$@"
 }
 
+# What dpkg says of this machine, parts of the ports' cross compilers left out: they are wanted below $tools although
+# they are installed.
+port_status()
+{
+	parts=$(echo "$port_table" | awk -v own="$(gcc -dumpmachine)" '
+		$3 != own { printf "%s%s(-base)?|%s-cross", sep, $3, $2; sep = "|" }')
+	awk -v RS= -v ORS='\n\n' -v parts="^Package: .*-($parts)\$" '
+		{ split($0, line, "\n") } line[1] !~ parts' /var/lib/dpkg/status
+}
+
 # The cross compilers and whatever they depend on that this machine has not, and the emulators.
 port_tools()
 {
@@ -54,7 +64,9 @@ port_tools()
 		END
 		port_apt native '' update
 		# shellcheck disable=SC2086 # a list of packages
-		port_apt native '' --download-only --no-install-recommends install $packages
+		port_status >"$cache/status"
+		port_apt native "-o Dir::State::status=$cache/status" --download-only --no-install-recommends \
+			install $packages
 		(cd "$cache/apt-native" && port_apt native '' download qemu-user-static)
 		for package in "$cache"/apt-native/archives/*.deb; do
 			dpkg -x "$package" "$tools"

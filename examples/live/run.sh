@@ -65,6 +65,7 @@ if [ -z "${VNETRX_WORLD:-}" ]; then
 	case $stages in
 	*lwip*) need liblwip-dev iperf || echo 'lwIP will be left out' ;;
 	esac
+	mkdir -p build
 	[ -f build/release/build.ninja ] ||
 		CC=gcc meson setup build/release --buildtype=release -Dtests=false -Dbenches=false >build/setup.log
 	build_them >build/build.log || {

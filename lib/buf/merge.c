@@ -350,16 +350,17 @@ unsigned vnetrx_merge_add(struct vnetrx_merge *merge, const struct vnetrx_done *
 {
 	struct vnetrx_pool *pool = merge->pool;
 	uint64_t            bytes = 0;
+	uint32_t            look_at = merge->look_at;
 	unsigned            i, count = 0;
 
 	for (i = 0; i < n && i < AHEAD; i++)
-		vnrx_look_ahead(pool, &done[i]);
+		vnrx_look_ahead(pool, &done[i], look_at);
 	for (i = 0; i < n; i++) {
 		struct vnrx_slot  *slot = vnrx_slot_lent(pool, done[i].id);
 		struct vnetrx_pkt *pkt;
 
 		if (i + AHEAD < n)
-			vnrx_look_ahead(pool, &done[i + AHEAD]);
+			vnrx_look_ahead(pool, &done[i + AHEAD], look_at);
 		vnrx_look_ahead_pkt(pool, AHEAD);
 		if (VNRX_UNLIKELY(slot == NULL)) {
 			merge->stats.drop_bad_id++;

@@ -39,12 +39,16 @@ struct vnetrx_merge {
 	uint32_t copy_len_high; /* the same while much is pinned                                   */
 	uint32_t nbufs_max;
 	uint32_t no_coalesce;
+	uint32_t look_at;       /* offset in a buffer of the second place that is prefetched       */
 	bool     learns;        /* the header of a plain packet tells the next one                 */
 	struct vnrx_usual usual;
 	struct vnetrx_pkt *head; /* in VNRX_MERGE_JOIN only */
 	struct vnetrx_pkt *tail;
 	struct vnetrx_merge_stats stats;
 };
+
+/* No stage behind it reads headers. A line that nobody here reads stays with the device, which writes it next. */
+void vnrx_merge_ends_path(struct vnetrx_merge *merge);
 
 /* Packets dropped so far, whatever the reason. */
 static inline uint64_t vnrx_merge_drops(const struct vnetrx_merge *merge)

@@ -64,6 +64,7 @@ int vnetrx_merge_init(struct vnetrx_merge **merge, const struct vnetrx_merge_con
 	m->nbufs_max = cfg->nbufs_max;
 	m->frame_len_max = cfg->frame_len_max != 0u ? cfg->frame_len_max : FRAME_LEN_STD;
 	m->no_coalesce = cfg->flags & VNETRX_MERGE_NO_COALESCE;
+	m->look_at = VNRX_CACHE_LINE;
 	vnrx_usual_init(m, (cfg->dev_ops->flags & VNETRX_DEV_PURE_DECODE) != 0u);
 	if (cfg->copy_len_max != VNRX_COPY_LEN_OFF) {
 		m->copy_len_max = cfg->copy_len_max != 0u ? cfg->copy_len_max : VNRX_COPY_LEN_STD;
@@ -73,6 +74,12 @@ int vnetrx_merge_init(struct vnetrx_merge **merge, const struct vnetrx_merge_con
 	}
 	*merge = m;
 	return VNETRX_OK;
+}
+
+void vnrx_merge_ends_path(struct vnetrx_merge *merge)
+{
+	if (merge->copy_len_max == 0u)
+		merge->look_at = 0;
 }
 
 void vnetrx_merge_read_stats(const struct vnetrx_merge *merge, struct vnetrx_merge_stats *stats)

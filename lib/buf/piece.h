@@ -83,14 +83,14 @@ static VNRX_INLINE void vnrx_head_fill(struct vnetrx_pkt *pkt, const struct vnet
 		vnrx_head_fill_meta(pkt, meta);
 }
 
-/* The first two lines of a buffer: device header and all headers of a usual frame. */
-static VNRX_INLINE void vnrx_look_ahead(const struct vnetrx_pool *pool, const struct vnetrx_done *done)
+/* The first line of a buffer, and the one at `second`: device header and all headers of a usual frame. */
+static VNRX_INLINE void vnrx_look_ahead(const struct vnetrx_pool *pool, const struct vnetrx_done *done, uint32_t second)
 {
 	if (done->id < pool->slots_num) {
 		uintptr_t at = (uintptr_t)pool->slots[done->id].addr + done->off;
 
 		VNRX_PREFETCH((const void *)at);
-		VNRX_PREFETCH((const void *)(at + VNRX_CACHE_LINE));
+		VNRX_PREFETCH((const void *)(at + second));
 	}
 }
 

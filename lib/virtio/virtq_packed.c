@@ -42,10 +42,13 @@ static VNRX_INLINE uint32_t hide(struct vnetrx_virtq *vq, uint32_t flags)
 }
 
 /* `chains` chains in `descs` descriptors were written. */
-/*@ requires \valid(vq) && 1 <= vq->size <= 32768 && vq->take < vq->size && 1 <= chains <= descs;
-    requires vnrx_vq_packed(vq) && vnrx_vq_room(vq, descs);
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && 1 <= chains <= descs;
+    requires vnrx_vq_room(vq, descs);
     assigns vq->take, vq->avail, vq->avail_wrap, vq->free_num, vq->out, vq->unpub, vq->fresh;
-    ensures vq->take < vq->size && vnrx_vq_packed(vq);
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vnrx_vq_packed(vq);
     ensures vq->free_num == \old(vq->free_num) - descs && vq->out == \old(vq->out) + chains;
 */
 static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t descs)
@@ -55,7 +58,7 @@ static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t
 
 	if (at >= vq->size) {
 		at -= vq->size;
-		vq->avail_wrap ^= 1u;
+		vq->avail_wrap = (uint16_t)(1u - vq->avail_wrap);
 	}
 	vq->avail = (uint16_t)at;
 	vq->take = take < vq->size ? take : take - vq->size;
@@ -67,32 +70,42 @@ static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t
 
 /* What in-order reaping needs to know of n buffers just written. */
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vq->in_len != \null && n <= vq->size;
-    requires \valid_read(bufs + (0 .. n - 1)) && \separated(bufs + (0 .. n - 1), vq->in_len + (0 .. vq->size - 1));
+    requires \valid_read(bufs + (0 .. n - 1));
+    requires \separated(bufs + (0 .. n - 1), vq, vq->in_len + (0 .. vq->size - 1));
     assigns vq->in_len[0 .. vq->size - 1];
 */
 static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
 {
-	uint32_t take = vq->take;
-	unsigned i;
+	uint32_t *in_len = vq->in_len;
+	uint32_t  size = vq->size, take = vq->take;
+	unsigned  i;
 
-	/*@ loop invariant i <= n && take < vq->size;
-	    loop assigns i, take, vq->in_len[0 .. vq->size - 1];
+	/*@ loop invariant i <= n && take < size;
+	    loop assigns i, take, in_len[0 .. size - 1];
 	    loop variant n - i;
 	*/
 	for (i = 0; i < n; i++) {
-		vq->in_len[take] = bufs[i].len;
-		take = packed_next(take, vq->size);
+		in_len[take] = bufs[i].len;
+		take = packed_next(take, size);
 	}
 }
 
-unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
+/* Writes n buffers into the ring, the first with `hidden` turned over in its flags. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_packed(vq) && vnrx_vq_state(vq) && n <= vq->size;
+    requires \valid_read(bufs + (0 .. n - 1));
+    requires \separated(bufs + (0 .. n - 1), vq, vq->slots + (0 .. vq->size - 1));
+    assigns vq->slots[0 .. vq->size - 1], vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1];
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+*/
+static VNRX_INLINE void add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n, uint32_t flags,
+                                 uint32_t hidden)
 {
 	struct vnrx_vslot *slots = vq->slots;
 	const uint16_t    *free = vq->free;
 	uint8_t           *desc = vq->desc;
 	uint32_t           size = vq->size, take = vq->take, at = vq->avail;
-	uint32_t           flags = offered(vq->avail_wrap) | VNRX_DESC_WRITE;
-	uint32_t           hidden = hide(vq, flags);
 	unsigned           i;
 
 	/*@ loop invariant i <= n && take < size && at < size;
@@ -114,8 +127,21 @@ unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *
 			flags ^= PACKED_BOTH;
 		}
 	}
+}
+
+unsigned vnrx_packed_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, unsigned n)
+{
+	uint32_t flags = offered(vq->avail_wrap) | VNRX_DESC_WRITE;
+	uint32_t hidden = hide(vq, flags);
+
+	//@ assert vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && vnrx_vq_room(vq, n);
+	add_bufs(vq, bufs, n, flags, hidden);
+	//@ assert vq->size == \at(vq->size, Pre) && vnrx_vq_memory(vq);
+	//@ assert vq->free_num == \at(vq->free_num, Pre) && vq->out == \at(vq->out, Pre);
+	//@ assert vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && vnrx_vq_room(vq, n);
 	if (vq->in_len != NULL)
 		note_bufs(vq, bufs, n);
+	//@ assert vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && vnrx_vq_room(vq, n);
 	added(vq, n, n);
 	return n;
 }
@@ -172,7 +198,23 @@ static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *s
 	}
 }
 
-/* Writes the chain into its id's table, where only WRITE counts (2.8.7), and the table's address into the ring. */
+/* Writes the chain into an indirect table, where only WRITE counts (2.8.7). */
+/*@ requires n <= 1024 && \valid(table + (0 .. VNRX_DESC_SIZE * n - 1)) && \valid_read(segs + (0 .. n - 1));
+    assigns table[0 .. VNRX_DESC_SIZE * n - 1];
+*/
+static VNRX_INLINE void table_put(uint8_t *table, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
+{
+	unsigned i;
+
+	/*@ loop invariant i <= n;
+	    loop assigns i, table[0 .. VNRX_DESC_SIZE * n - 1];
+	    loop variant n - i;
+	*/
+	for (i = 0; i < n; i++)
+		desc_put(table + VNRX_DESC_SIZE * i, segs[i].dma, segs[i].len, 0, i < out ? 0u : VNRX_DESC_WRITE);
+}
+
+/* Writes the chain into its id's table and the table's address into the ring. */
 /*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_packed(vq) && vnrx_vq_tables(vq);
     requires 1 <= n <= vq->segs_max && \valid_read(segs + (0 .. n - 1)) && \separated(segs + (0 .. n - 1), vq);
     assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1], vq->hidden_at, vq->hidden_flags,
@@ -185,17 +227,26 @@ static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg 
 	uint32_t off = id * vq->segs_max * VNRX_DESC_SIZE;
 	uint32_t flags = offered(vq->avail_wrap) | VNRX_DESC_INDIRECT;
 	uint32_t hidden = hide(vq, flags);
-	unsigned i;
 
-	/*@ loop invariant i <= n;
-	    loop assigns i, vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1];
-	    loop variant n - i;
-	*/
-	for (i = 0; i < n; i++)
-		desc_put(vq->tables + off + VNRX_DESC_SIZE * i, segs[i].dma, segs[i].len, 0,
-		         i < out ? 0u : VNRX_DESC_WRITE);
+	//@ assert (id + 1) * vq->segs_max <= vq->size * vq->segs_max;
+	//@ assert off + VNRX_DESC_SIZE * n <= vq->size * vq->segs_max * VNRX_DESC_SIZE;
+	table_put(vq->tables + off, segs, out, n);
 	desc_put(vq->desc + VNRX_DESC_SIZE * vq->avail, vq->ring_dma + vq->tables_off + off, n * VNRX_DESC_SIZE, id,
 	         flags ^ hidden);
+}
+
+/* The record of a chain just written. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && slot < vq->size && descs <= vq->size;
+    assigns vq->slots[slot], vq->in_len[slot];
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+*/
+static VNRX_INLINE void note_chain(struct vnetrx_virtq *vq, uint32_t slot, uint32_t id, uint32_t descs, uint32_t in_len)
+{
+	vq->slots[slot] = (struct vnrx_vslot){ id, (uint16_t)descs, 0 };
+	if (vq->in_len != NULL)
+		vq->in_len[slot] = in_len;
 }
 
 void vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
@@ -211,9 +262,13 @@ void vnrx_packed_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *seg
 		put_direct(vq, segs, out, n);
 	else
 		put_indirect(vq, segs, out, n);
-	vq->slots[slot] = (struct vnrx_vslot){ id, (uint16_t)descs, 0 };
-	if (vq->in_len != NULL)
-		vq->in_len[slot] = vnrx_segs_len(segs + out, in);
+	//@ assert vq->size == \at(vq->size, Pre) && vnrx_vq_memory(vq);
+	//@ assert vnrx_vq_state(vq);
+	//@ assert vnrx_vq_packed(vq) && vnrx_vq_room(vq, descs);
+	note_chain(vq, slot, id, descs, vq->in_len != NULL ? vnrx_segs_len(segs + out, in) : 0u);
+	//@ assert vq->size == \at(vq->size, Pre) && vnrx_vq_memory(vq);
+	//@ assert vq->free_num == \at(vq->free_num, Pre) && vq->out == \at(vq->out, Pre);
+	//@ assert vnrx_vq_state(vq) && vnrx_vq_packed(vq) && vnrx_vq_room(vq, descs);
 	added(vq, 1, descs);
 }
 
@@ -265,7 +320,7 @@ void vnrx_packed_arm(struct vnetrx_virtq *vq, uint32_t ahead)
 
 	if (at >= vq->size) {
 		at -= vq->size;
-		wrap ^= 1u;
+		wrap = 1u - wrap;
 	}
 	if ((vq->flags & VNETRX_VIRTQ_EVENT_IDX) != 0u)
 		set_wish(vq, PACKED_DESC, at + wrap * PACKED_WRAP_BIT);

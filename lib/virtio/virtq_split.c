@@ -98,10 +98,12 @@ static void note_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *bufs, un
 }
 
 /* `chains` chains in `slots` slots were written. */
-/*@ requires \valid(vq) && 1 <= vq->size <= 32768 && vq->take < vq->size && chains <= slots;
-    requires vnrx_vq_room(vq, slots);
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_room(vq, slots) && chains <= slots;
     assigns vq->take, vq->avail, vq->free_num, vq->out, vq->unpub, vq->fresh;
-    ensures vq->take < vq->size && vq->free_num == \old(vq->free_num) - slots && vq->out == \old(vq->out) + chains;
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+    ensures vq->free_num == \old(vq->free_num) - slots && vq->out == \old(vq->out) + chains;
 */
 static VNRX_INLINE void added(struct vnetrx_virtq *vq, uint32_t chains, uint32_t slots)
 {
@@ -133,8 +135,11 @@ unsigned vnrx_split_add_bufs(struct vnetrx_virtq *vq, const struct vnetrx_buf *b
 		(void)add_bufs(vq, bufs, n, false);
 	else
 		(void)add_bufs_big(vq, bufs, n);
+	//@ assert vq->size == \at(vq->size, Pre);
+	//@ assert vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_room(vq, n);
 	if (vq->in_len != NULL)
 		note_bufs(vq, bufs, n);
+	//@ assert vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_room(vq, n);
 	added(vq, n, n);
 	return n;
 }
@@ -189,18 +194,13 @@ static void put_direct(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *s
 	}
 }
 
-/* Writes the chain into the slot's table and the table's address into the ring. */
-/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_tables(vq) && 1 <= n <= vq->segs_max;
-    requires \valid_read(segs + (0 .. n - 1));
-    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
-            vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1];
+/* Writes the chain into an indirect table. */
+/*@ requires n <= 1024 && \valid(table + (0 .. VNRX_DESC_SIZE * n - 1)) && \valid_read(segs + (0 .. n - 1));
+    assigns table[0 .. VNRX_DESC_SIZE * n - 1];
 */
-static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
+static VNRX_INLINE void table_put(uint8_t *table, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n,
+                                  bool big)
 {
-	bool     big = vnrx_virtq_big(vq);
-	uint32_t slot = vq->free[vq->take];
-	uint32_t off = slot * vq->segs_max * VNRX_DESC_SIZE;
-	uint8_t *table = vq->tables + off;
 	unsigned i;
 
 	/*@ loop invariant i <= n;
@@ -217,8 +217,48 @@ static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg 
 		}
 		desc_put(table + VNRX_DESC_SIZE * i, segs[i].dma, desc_word(segs[i].len, flags, next, big), big);
 	}
+}
+
+/* Writes the chain into the slot's table and the table's address into the ring. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_tables(vq) && 1 <= n <= vq->segs_max;
+    requires \valid_read(segs + (0 .. n - 1));
+    assigns vq->desc[0 .. VNRX_DESC_SIZE * vq->size - 1],
+            vq->tables[0 .. vq->size * vq->segs_max * VNRX_DESC_SIZE - 1];
+*/
+static void put_indirect(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned n)
+{
+	bool     big = vnrx_virtq_big(vq);
+	uint32_t slot = vq->free[vq->take];
+	uint32_t room = vq->segs_max;
+	//@ assert slot + 1 <= vq->size <= 32768 && room <= 1024;
+	//@ assert 0 <= (vq->size - slot - 1) * room;
+	//@ assert (slot + 1) * room <= vq->size * room;
+	//@ assert slot * room <= 32768 * 1024;
+	uint32_t off = slot * room * VNRX_DESC_SIZE;
+
+	//@ assert (slot + 1) * vq->segs_max <= vq->size * vq->segs_max;
+	//@ assert off + VNRX_DESC_SIZE * n <= vq->size * vq->segs_max * VNRX_DESC_SIZE;
+	table_put(vq->tables + off, segs, out, n, big);
 	desc_put(vq->desc + VNRX_DESC_SIZE * slot, vq->ring_dma + vq->tables_off + off,
 	         desc_word(n * VNRX_DESC_SIZE, VNRX_DESC_INDIRECT, 0, big), big);
+}
+
+/* The record of a chain just written. */
+/*@ requires vnrx_vq_memory(vq) && vnrx_vq_state(vq) && head < vq->size && slots <= vq->size;
+    assigns vq->slots[head], vq->in_len[head];
+    ensures vnrx_vq_places(vq);
+    ensures vnrx_vq_fifo(vq);
+    ensures vnrx_vq_slots(vq);
+*/
+static VNRX_INLINE void note_chain(struct vnetrx_virtq *vq, uint32_t head, uint32_t id, uint32_t slots,
+                                   uint32_t in_len)
+{
+	vq->slots[head].id = id;
+	vq->slots[head].segs = (uint16_t)slots;
+	if (vq->in_len != NULL) {
+		vq->slots[head].link = vq->avail;
+		vq->in_len[head] = in_len;
+	}
 }
 
 void vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs, unsigned out, unsigned in,
@@ -234,12 +274,12 @@ void vnrx_split_add(struct vnetrx_virtq *vq, const struct vnetrx_virtq_seg *segs
 		put_direct(vq, segs, out, n);
 	else
 		put_indirect(vq, segs, out, n);
-	vq->slots[head].id = id;
-	vq->slots[head].segs = (uint16_t)slots;
-	if (vq->in_len != NULL) {
-		vq->slots[head].link = vq->avail;
-		vq->in_len[head] = vnrx_segs_len(segs + out, in);
-	}
+	//@ assert vq->size == \at(vq->size, Pre) && vnrx_vq_memory(vq);
+	//@ assert vnrx_vq_state(vq);
+	//@ assert vnrx_vq_room(vq, slots);
+	note_chain(vq, head, id, slots, vq->in_len != NULL ? vnrx_segs_len(segs + out, in) : 0u);
+	//@ assert vq->size == \at(vq->size, Pre);
+	//@ assert vnrx_vq_memory(vq) && vnrx_vq_state(vq) && vnrx_vq_room(vq, slots);
 	avail_put(vq->driver, vnrx_wrap(vq->avail, vq->size), head, vnrx_virtq_big(vq));
 	added(vq, 1, slots);
 }
