@@ -30,8 +30,9 @@ VNETRX_COUNT  how many random streams `laws` tries, thousands of packets of host
               packets of all protocols against the model (1000: more than ten million of these) and of operations of
               virtqueues; for `live`, thousands of packets of each of its 32 ways (340) and 300 times as many bursts;
               for `tsan`, thousands of packets freed on other threads and of chains of each ring (400)
-VNETRX_STAGES of `live`, VNETRX_PORTS of `ports`, VNETRX_MACHINES of `unikernel`, VNETRX_MODULES of `proof`: only
-              these, by name
+VNETRX_FUZZ_SECONDS  for `fuzz`: so many seconds instead of MINUTES
+VNETRX_STAGES of `live` and `tsan`, VNETRX_PORTS of `ports`, VNETRX_MACHINES of `unikernel`, VNETRX_MODULES of
+              `proof`: only these, by name
 VNETRX_EVA_MAX the longest frame that `proof` tries one by one (256)
 
 Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
@@ -209,7 +210,8 @@ fuzz()
 	name=${1##*/fuzz_}
 	corpus=build/fuzz/corpus/$name
 	mkdir -p "$corpus" build/fuzz/found "tests/fuzz/corpus/$name"
-	"$1" -max_total_time=$((minutes * 60)) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	"$1" -max_total_time="${VNETRX_FUZZ_SECONDS:-$((minutes * 60))}" -timeout=10 \
+		 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="build/fuzz/found/$name-" "$corpus" "tests/fuzz/corpus/$name"
 	echo "ok - $name" | counted_lines
 }
