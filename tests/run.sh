@@ -211,7 +211,7 @@ fuzz()
 	corpus=build/fuzz/corpus/$name
 	mkdir -p "$corpus" build/fuzz/found "tests/fuzz/corpus/$name"
 	"$1" -max_total_time="${VNETRX_FUZZ_SECONDS:-$((minutes * 60))}" -timeout=10 \
-		 -rss_limit_mb=2048 -print_final_stats=1 \
+		-rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="build/fuzz/found/$name-" "$corpus" "tests/fuzz/corpus/$name"
 	echo "ok - $name" | counted_lines
 }
