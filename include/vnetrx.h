@@ -46,8 +46,6 @@
 #include "vnetrx/virtio_ctrl.h"
 #include "vnetrx/virtq.h"
 #include "vnetrx/virtio_rx.h"
-#include "vnetrx/virtq.h"
-#include "vnetrx/virtio_features.h"
 #include "vnetrx/txq.h"
 
 #endif

@@ -46,10 +46,10 @@ static inline size_t vnrx_mem_total(const struct vnrx_mem *mem)
 	return mem->off != SIZE_MAX ? mem->off : 0u;
 }
 
-/* Whether p may hold an object: aligned to a cache line. */
-static inline bool vnrx_mem_aligned(const void *p)
+/* Whether p may hold an object: it is there (the caller's allocator may have failed), aligned to a cache line. */
+static inline bool vnrx_mem_usable(const void *p)
 {
-	return (uintptr_t)p % VNRX_CACHE_LINE == 0u;
+	return p != NULL && (uintptr_t)p % VNRX_CACHE_LINE == 0u;
 }
 
 static inline bool vnrx_is_pow2(uint32_t v)

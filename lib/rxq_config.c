@@ -246,7 +246,7 @@ int vnetrx_rxq_init(struct vnetrx_rxq **rxq, const struct vnetrx_rxq_config *cfg
 
 	if (plan_all(&p, cfg, part, &total) != NULL)
 		return VNETRX_ERR_INVALID;
-	if (mem_size < total || !vnrx_mem_aligned(mem))
+	if (mem_size < total || !vnrx_mem_usable(mem))
 		return VNETRX_ERR_NOMEM;
 	q = vnrx_mem_take(&m, 1, sizeof(*q));
 	memset(q, 0, sizeof(*q));

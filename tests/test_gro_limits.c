@@ -240,6 +240,7 @@ static void bad_configurations_are_refused(void **state)
 	}
 	assert_int_equal(vnetrx_gro_init(&gro, &good, mem, size - 1u), VNETRX_ERR_NOMEM);
 	assert_int_equal(vnetrx_gro_init(&gro, &good, (uint8_t *)mem + 8, size), VNETRX_ERR_NOMEM);
+	assert_int_equal(vnetrx_gro_init(&gro, &good, NULL, size), VNETRX_ERR_NOMEM);
 	assert_int_equal(vnetrx_gro_init(&gro, &good, mem, size), VNETRX_OK);
 	free(mem);
 }

@@ -70,7 +70,7 @@ static void a_wrong_field_is_named(void **state)
 	r->cfg = cfg;
 	r->cfg.pkts_max = 16777216u;
 	r->cfg.pkt_user_size = 65536u;
-	refuse(&r->cfg, "ring_size, pkts_max");
+	refuse(&r->cfg, "pkts_max"); /* the pool says so, or the whole of it does */
 	r->cfg = cfg;
 	r->cfg.hash_key[0] = 0;
 	refuse(&r->cfg, "hash_key");
@@ -108,6 +108,7 @@ static void memory_too_small_or_not_aligned_is_refused(void **state)
 	assert_non_null(mem);
 	assert_int_equal(vnetrx_rxq_init(&rxq, &r->cfg, mem, size - 1u), VNETRX_ERR_NOMEM);
 	assert_int_equal(vnetrx_rxq_init(&rxq, &r->cfg, mem + 8, size + 56u), VNETRX_ERR_NOMEM);
+	assert_int_equal(vnetrx_rxq_init(&rxq, &r->cfg, NULL, size), VNETRX_ERR_NOMEM);
 	free(mem);
 	rxq_rig_free(r);
 }

@@ -759,6 +759,7 @@ static void wrong_configurations_are_refused_by_name(void **state)
 	assert_true(vnetrx_txq_footprint(&good, NULL) > 0u);
 	assert_int_equal(vnetrx_txq_init(&q, &good, r->mem, vnetrx_txq_footprint(&good, NULL) - 1u), VNETRX_ERR_NOMEM);
 	assert_int_equal(vnetrx_txq_init(&q, &good, (uint8_t *)r->mem + 8, 1u << 20), VNETRX_ERR_NOMEM);
+	assert_int_equal(vnetrx_txq_init(&q, &good, NULL, 1u << 20), VNETRX_ERR_NOMEM);
 	tx_rig_free(r);
 }
 

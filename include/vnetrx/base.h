@@ -31,7 +31,7 @@ typedef uint64_t vnetrx_ns;
 enum vnetrx_err {
 	VNETRX_OK          = 0,
 	VNETRX_ERR_INVALID = -1, /* an argument or a configuration field is out of its range */
-	VNETRX_ERR_NOMEM   = -2, /* the memory handed in is too small or not aligned         */
+	VNETRX_ERR_NOMEM   = -2, /* the memory handed in is NULL, too small or not aligned   */
 	VNETRX_ERR_BUSY    = -3, /* something lent is still out; try again later             */
 	VNETRX_ERR_CANNOT  = -4, /* the target format cannot say what is asked               */
 	VNETRX_ERR_BAD     = -5, /* a device header contradicts itself or its packet         */

@@ -86,7 +86,7 @@ void vnetrx_pkt_wrap(struct vnetrx_pkt *pkt, void *data, uint32_t len, uint32_t 
  * calls no op of the device; calls wake when the ring was short. Different queues may be mixed. */
 void vnetrx_pkt_free(struct vnetrx_pkt *const *pkts, unsigned n);
 
-/* The same from any thread, for queues with VNETRX_REMOTE_FREE: a lock-free push, taken up at the next poll. */
+/* The same from any thread, for queues with VNETRX_RXQ_REMOTE_FREE: a lock-free push, taken up at the next poll. */
 void vnetrx_pkt_free_remote(struct vnetrx_pkt *const *pkts, unsigned n);
 
 /* One contiguous piece of a packet; laid out as struct iovec is. */

@@ -49,7 +49,7 @@ int vnetrx_merge_init(struct vnetrx_merge **merge, const struct vnetrx_merge_con
 
 	if (config_check(cfg) != NULL)
 		return VNETRX_ERR_INVALID;
-	if (mem == NULL || !vnrx_mem_aligned(mem))
+	if (!vnrx_mem_usable(mem))
 		return VNETRX_ERR_NOMEM;
 	m = vnrx_mem_take(&at, 1, sizeof(*m));
 	if (m == NULL)

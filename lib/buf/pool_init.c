@@ -186,7 +186,7 @@ int vnetrx_pool_init(struct vnetrx_pool **pool, const struct vnetrx_pool_config 
 
 	if (plan_make(&plan, cfg) != NULL)
 		return VNETRX_ERR_INVALID;
-	if (mem == NULL || !vnrx_mem_aligned(mem))
+	if (!vnrx_mem_usable(mem))
 		return VNETRX_ERR_NOMEM;
 	VNRX_TRACK_UNDEFINED(mem, mem_size);
 	p = place(&plan, &at);

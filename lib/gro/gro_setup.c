@@ -149,7 +149,7 @@ int vnetrx_gro_init(struct vnetrx_gro **gro_out, const struct vnetrx_gro_config 
 	need = measure(&full);
 	if (need == 0u)
 		return VNETRX_ERR_INVALID;
-	if (mem_size < need || !vnrx_mem_aligned(mem))
+	if (mem_size < need || !vnrx_mem_usable(mem))
 		return VNETRX_ERR_NOMEM;
 	gro = place(&full, &m);
 	gro->bytes_max = full.bytes_max;

@@ -98,7 +98,7 @@ int vnetrx_txq_init(struct vnetrx_txq **txq, const struct vnetrx_txq_config *cfg
 	if (config_wrong(cfg) != NULL)
 		return VNETRX_ERR_INVALID;
 	size = vnetrx_virtq_free_slots(cfg->vq);
-	if (!vnrx_mem_aligned(mem))
+	if (!vnrx_mem_usable(mem))
 		return VNETRX_ERR_NOMEM;
 	q = layout(&m, size, &cookies, &ids);
 	if (vnrx_mem_total(&m) == 0u)

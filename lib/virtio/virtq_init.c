@@ -163,7 +163,7 @@ int vnetrx_virtq_init(struct vnetrx_virtq **vq, const struct vnetrx_virtq_config
 
 	if (plan_make(&plan, cfg) != NULL || !ring_fits(&plan, cfg))
 		return VNETRX_ERR_INVALID;
-	if (mem == NULL || !vnrx_mem_aligned(mem))
+	if (!vnrx_mem_usable(mem))
 		return VNETRX_ERR_NOMEM;
 	q = place(&plan, &space);
 	if (q == NULL)
