@@ -70,7 +70,8 @@ static void a_wrong_field_is_named(void **state)
 	r->cfg = cfg;
 	r->cfg.pkts_max = 16777216u;
 	r->cfg.pkt_user_size = 65536u;
-	refuse(&r->cfg, "pkts_max"); /* the pool says so, or the whole of it does */
+	/* Where 32 bits cannot count it, it is the pool that says so. */
+	refuse(&r->cfg, sizeof(size_t) > 4u ? "ring_size, pkts_max" : "pkts_max");
 	r->cfg = cfg;
 	r->cfg.hash_key[0] = 0;
 	refuse(&r->cfg, "hash_key");
