@@ -46,7 +46,8 @@ static int put_away(const char *path, const struct sockaddr_un *addr)
 	close(probe);
 	if (err == ECONNREFUSED)
 		return unlink(path) == 0 || errno == ENOENT ? 0 : -errno;
-	return err == EAGAIN || err == EPROTOTYPE ? -EADDRINUSE : -err; /* a queue that is full, another kind of socket */
+	/* EAGAIN: its queue is full; EPROTOTYPE: it is another kind of socket. */
+	return err == EAGAIN || err == EPROTOTYPE ? -EADDRINUSE : -err;
 }
 
 /* A listening socket that accepts without waiting. */
