@@ -220,7 +220,8 @@ bool lwip_port_open(struct lwip_port *port, const struct cli_interface *interfac
 	*port = (struct lwip_port){ .thread = pthread_self() };
 	err = tap_open(&port->tap, &cfg);
 	if (err != 0)
-		fprintf(stderr, "vnetrx-lwip: %s: %s\n", cfg.name, strerror(-err));
+		fprintf(stderr, "vnetrx-lwip: %s%s%s: %s\n", interface->netns, cfg.netns != NULL ? "/" : "", cfg.name,
+			strerror(-err));
 	return err == 0 && queue_open(port, gro) && netif_open(port, addr);
 }
 
