@@ -94,7 +94,8 @@ echo "${cpu:-$(uname -m)}, $(nproc) cores, Linux $(uname -r), $(gcc --version | 
 for capture in "$@"; do
 	name=$(basename "$capture" .gz)
 	name=$(basename "${name%.pcapng}" .pcap)
-	$build/examples/vnetrx-replay --flush-timeout 100000 "$capture" "$out/$name.pcap"
+	# 2: it is damaged further on, as vnetrx-stages has said; what stands before is written.
+	$build/examples/vnetrx-replay --flush-timeout 100000 "$capture" "$out/$name.pcap" || [ $? = 2 ]
 	last=$out/$name.pcap
 done
 [ $# -eq 1 ] || last=$out/bulk-ipv4.pcap

@@ -5,8 +5,10 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -270,6 +272,15 @@ static void two_pairs_are_started(void **state)
 
 /* ---- what back ends do wrong ---- */
 
+static void make_file(const char *path)
+{
+	FILE *file = fopen(path, "wx");
+
+	assert_non_null(file);
+	assert_int_equal(fputc('x', file), 'x');
+	assert_int_equal(fclose(file), 0);
+}
+
 static void nobody_there_is_said(void **state)
 {
 	struct rig r = { .b = backend_honest() };
@@ -278,6 +289,110 @@ static void nobody_there_is_said(void **state)
 	assert_int_equal(open_front_end(&r, VHOST_NET_MRG, 1u), 0);
 	assert_int_equal(vhost_net_connect(&r.net, 0u), -EAGAIN);
 	assert_true(vhost_net_delete(&r.net, 0u));
+}
+
+static int connected_to_path(const char *path)
+{
+	struct rig r = { .b = backend_honest() };
+	int err;
+
+	snprintf(r.b.path, sizeof(r.b.path), "%s", path);
+	assert_int_equal(open_front_end(&r, VHOST_NET_MRG, 1u), 0);
+	err = vhost_net_connect(&r.net, 0u);
+	assert_true(vhost_net_delete(&r.net, 0u));
+	return err;
+}
+
+static void path_that_is_no_socket_is_said(void **state)
+{
+	struct backend b = backend_honest();
+
+	(void)state;
+	make_file(b.path);
+	assert_int_equal(connected_to_path(b.path), -ENOTSOCK);
+	assert_int_equal(unlink(b.path), 0);
+	assert_int_equal(connected_to_path("/tmp"), -EISDIR);
+	assert_int_equal(connected_to_path(""), -ENOENT);
+}
+
+/* ---- what is at the path already ---- */
+
+/* What comes of listening at the path of `b`. */
+static int listening(const struct backend *b)
+{
+	struct rig r = { .b = *b };
+	int err;
+
+	r.b.connects = true;
+	err = open_front_end(&r, VHOST_NET_MRG, 1u);
+	assert_true(vhost_net_delete(&r.net, 0u));
+	return err;
+}
+
+static void listening_leaves_a_file_alone(void **state)
+{
+	struct backend b = backend_honest();
+	struct stat st;
+
+	(void)state;
+	make_file(b.path);
+	assert_int_equal(listening(&b), -EEXIST);
+	assert_int_equal(stat(b.path, &st), 0);
+	assert_int_equal(st.st_size, 1);
+	assert_int_equal(unlink(b.path), 0);
+}
+
+static void listening_leaves_a_symbolic_link_alone(void **state)
+{
+	struct backend b = backend_honest();
+
+	(void)state;
+	assert_int_equal(symlink("/nowhere", b.path), 0);
+	assert_int_equal(listening(&b), -EEXIST);
+	assert_int_equal(unlink(b.path), 0);
+}
+
+static void listening_leaves_a_live_listener_alone(void **state)
+{
+	struct rig r = { .b = backend_honest() };
+
+	(void)state;
+	r.b.connects = true; /* nobody has begun to */
+	assert_int_equal(open_front_end(&r, VHOST_NET_MRG, 1u), 0);
+	assert_int_equal(listening(&r.b), -EADDRINUSE);
+	assert_int_equal(listening(&r.b), -EADDRINUSE);
+	assert_int_equal(listening(&r.b), -EADDRINUSE); /* its queue is full now */
+	assert_int_equal(access(r.b.path, F_OK), 0);
+	assert_true(vhost_net_delete(&r.net, 0u));
+	assert_int_equal(access(r.b.path, F_OK), -1);
+}
+
+static void listening_replaces_a_socket_that_was_left_over(void **state)
+{
+	struct rig r = { .b = backend_honest() };
+
+	(void)state;
+	r.b.connects = true;
+	assert_int_equal(open_front_end(&r, VHOST_NET_MRG, 1u), 0);
+	close(r.net.vu.listener); /* as if killed: the file stays */
+	r.net.vu.listener = -1;
+	assert_true(vhost_net_delete(&r.net, 0u));
+	assert_int_equal(access(r.b.path, F_OK), 0);
+	assert_int_equal(listening(&r.b), 0);
+	assert_int_equal(access(r.b.path, F_OK), -1);
+}
+
+static void what_took_the_place_of_the_socket_stays(void **state)
+{
+	struct rig r = { .b = backend_honest() };
+
+	(void)state;
+	r.b.connects = true;
+	assert_int_equal(open_front_end(&r, VHOST_NET_MRG, 1u), 0);
+	assert_int_equal(unlink(r.b.path), 0);
+	make_file(r.b.path);
+	assert_true(vhost_net_delete(&r.net, 0u));
+	assert_int_equal(unlink(r.b.path), 0);
 }
 
 static void silent_back_end_is_given_up(void **state)
@@ -477,6 +592,12 @@ int main(void)
 		cmocka_unit_test(back_end_without_acknowledgements_is_served),
 		cmocka_unit_test(two_pairs_are_started),
 		cmocka_unit_test(nobody_there_is_said),
+		cmocka_unit_test(path_that_is_no_socket_is_said),
+		cmocka_unit_test(listening_leaves_a_file_alone),
+		cmocka_unit_test(listening_leaves_a_symbolic_link_alone),
+		cmocka_unit_test(listening_leaves_a_live_listener_alone),
+		cmocka_unit_test(listening_replaces_a_socket_that_was_left_over),
+		cmocka_unit_test(what_took_the_place_of_the_socket_stays),
 		cmocka_unit_test(silent_back_end_is_given_up),
 		cmocka_unit_test(back_end_that_goes_during_the_negotiation_is_seen),
 		cmocka_unit_test(refused_message_is_a_failure),

@@ -188,6 +188,16 @@ static void defaults(struct box_options *opts)
 	};
 }
 
+/* An operand; false = it is wrong, which is said. */
+static bool named(struct port_config *cfg, const char *operand)
+{
+	const char *why = port_config_name(cfg, operand);
+
+	if (why != NULL)
+		fprintf(stderr, "vnetrx-box: %s: %s\n", operand, why);
+	return why == NULL;
+}
+
 int box_options_read(struct box_options *opts, int argc, char **argv)
 {
 	struct cli_option o = { .program = "vnetrx-box" };
@@ -211,8 +221,8 @@ int box_options_read(struct box_options *opts, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	opts->out = opts->in;
-	opts->in.operand = argv[optind];
-	opts->out.operand = argv[optind + 1];
+	if (!named(&opts->in, argv[optind]) || !named(&opts->out, argv[optind + 1]))
+		return EXIT_USAGE;
 	if (port_is_xdp(&opts->in))
 		opts->out.offload = TAP_NOTHING;
 	if (port_is_xdp(&opts->out))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "port.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define XDP_PREFIX "xdp:"
@@ -31,21 +30,22 @@ bool port_is_xdp(const struct port_config *cfg)
 	return strncmp(cfg->operand, XDP_PREFIX, strlen(XDP_PREFIX)) == 0;
 }
 
+const char *port_config_name(struct port_config *cfg, const char *operand)
+{
+	cfg->operand = operand;
+	return cli_interface(operand + (port_is_xdp(cfg) ? strlen(XDP_PREFIX) : 0u), &cfg->interface);
+}
+
 int port_open(struct port *port, const struct port_config *cfg)
 {
-	const char *name = cfg->operand + (port_is_xdp(cfg) ? strlen(XDP_PREFIX) : 0u);
-	const char *slash = strchr(name, '/');
-	size_t len = slash != NULL ? (size_t)(slash - name) : 0u;
-	const char *netns = len != 0u ? port->netns : NULL;
-	struct tap_config tap = { .queues = cfg->queues, .hdr_len = cfg->hdr_len, .offload = cfg->offload };
-	struct xdp_config xdp = { .queues = cfg->queues, .generic = cfg->generic };
+	const struct cli_interface *in = &cfg->interface;
+	const char *netns = in->netns[0] != '\0' ? in->netns : NULL;
+	struct tap_config tap = { .name = in->name, .netns = netns, .queues = cfg->queues };
+	struct xdp_config xdp = { .name = in->name, .netns = netns, .queues = cfg->queues, .generic = cfg->generic };
 
-	*port = (struct port){ .name = slash != NULL ? slash + 1 : name, .is_xdp = port_is_xdp(cfg) };
-	if (len >= sizeof(port->netns))
-		return -ENAMETOOLONG;
-	memcpy(port->netns, name, len);
-	tap.name = xdp.name = port->name;
-	tap.netns = xdp.netns = netns;
+	*port = (struct port){ .name = in->name, .is_xdp = port_is_xdp(cfg) };
+	tap.hdr_len = cfg->hdr_len;
+	tap.offload = cfg->offload;
 	return port->is_xdp ? xdp_open(&port->xdp, &xdp) : tap_open(&port->tap, &tap);
 }
 

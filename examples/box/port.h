@@ -3,6 +3,7 @@
 #ifndef EXAMPLES_BOX_PORT_H
 #define EXAMPLES_BOX_PORT_H
 
+#include "cli.h"
 #include "af_xdp.h"
 #include "tap.h"
 
@@ -23,7 +24,8 @@ struct port_queue {
 };
 
 struct port_config {
-	const char *operand; /* [xdp:][NETNS/]NAME */
+	const char *operand; /* [xdp:][NETNS/]NAME, as given to port_config_name() */
+	struct cli_interface interface;
 	unsigned    queues;
 	uint32_t    hdr_len; /* as in struct tap_config */
 	uint32_t    offload;
@@ -31,12 +33,14 @@ struct port_config {
 };
 
 struct port {
-	char        netns[128];
 	const char *name;
 	bool        is_xdp;
 	struct tap  tap;
 	struct xdp  xdp;
 };
+
+/* Reads the operand; NULL, or what is wrong with it. */
+const char *port_config_name(struct port_config *cfg, const char *operand);
 
 /* Would the interface be AF_XDP's? Then it takes whole frames only, none that was merged or lacks its checksum. */
 bool port_is_xdp(const struct port_config *cfg);

@@ -61,6 +61,21 @@ bool cli_buffers(const struct cli_option *option, uint32_t *len_min, uint32_t *l
 	return len != 0u;
 }
 
+const char *cli_interface(const char *text, struct cli_interface *interface)
+{
+	const char *slash = strchr(text, '/');
+	size_t len = slash != NULL ? (size_t)(slash - text) : 0u;
+
+	interface->name = slash != NULL ? slash + 1 : text;
+	if (len >= sizeof(interface->netns))
+		return "the name of the network namespace is too long";
+	memcpy(interface->netns, text, len);
+	interface->netns[len] = '\0';
+	if (slash == text)
+		return "no network namespace before the slash: [NETNS/]NAME is wanted";
+	return interface->name[0] == '\0' ? "no name of an interface: [NETNS/]NAME is wanted" : NULL;
+}
+
 void cli_begin(char **argv)
 {
 	char *slash = argv[0] != NULL ? strrchr(argv[0], '/') : NULL;

@@ -23,6 +23,15 @@ bool cli_number32(const struct cli_option *option, uint32_t low, uint32_t high, 
  * multiple of 64: buf_len_min and buf_len_max of a queue; auto = 0. */
 bool cli_buffers(const struct cli_option *option, uint32_t *len_min, uint32_t *len_max);
 
+/* An interface, given as [NETNS/]NAME. */
+struct cli_interface {
+	char        netns[128]; /* "" = the program's own namespace */
+	const char *name;       /* within the text                  */
+};
+
+/* NULL, or what is wrong with the text: it says nothing itself. */
+const char *cli_interface(const char *text, struct cli_interface *interface);
+
 /* Makes getopt name the program without its directory, as everything else does. */
 void cli_begin(char **argv);
 

@@ -32,8 +32,9 @@ int pcap_in_next(struct pcap_in *in, struct pcap_frame *frame);
 /* What is wrong, and at which byte of the (uncompressed) file. */
 const char *pcap_in_error(const struct pcap_in *in);
 
-/* Records so far of which the capture holds only the beginning. */
-uint64_t pcap_in_cut(const struct pcap_in *in);
+/* Says on standard error what a program's user should know of the `packets` read so far: some were cut, and, when the
+ * last pcap_in_next() was -1, from where on the file is damaged. */
+void pcap_in_warn(const struct pcap_in *in, const char *program, const char *path, uint64_t packets);
 
 void pcap_in_close(struct pcap_in *in);
 

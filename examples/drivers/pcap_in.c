@@ -3,6 +3,7 @@
 #include "pcap.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct pcap_in {
 	uint64_t offset; /* bytes that libpcap took so far */
 	uint64_t cut;    /* records that a snaplen cut     */
 	int      link;
+	int      err;    /* errno of the read that failed  */
 	char     error[PCAP_ERROR_MAX];
 	uint8_t  frame[ETH_HDR + PCAP_FRAME_MAX];
 };
@@ -52,12 +54,14 @@ static bool source_open(struct pcap_in *in, const char *path)
 static ssize_t source_read(void *cookie, char *buf, size_t size)
 {
 	struct pcap_in *in = cookie;
-	int n = gzread(in->file, buf, (unsigned)size);
+	int n;
 
-	if (n < 0)
-		errno = EIO;
-	else
+	errno = 0;
+	n = gzread(in->file, buf, (unsigned)size);
+	if (n >= 0)
 		in->offset += (unsigned)n;
+	else
+		in->err = errno = errno != 0 ? errno : EIO; /* damaged data set none */
 	return n;
 }
 
@@ -69,7 +73,7 @@ static int source_close(void *cookie)
 }
 
 /* What the unpacking complains about; NULL = nothing. */
-static const char *source_error(struct pcap_in *in)
+static const char *source_error(const struct pcap_in *in)
 {
 	int code;
 
@@ -79,7 +83,7 @@ static const char *source_error(struct pcap_in *in)
 	case Z_STREAM_END:
 		return NULL;
 	case Z_ERRNO:
-		return strerror(errno);
+		return strerror(in->err);
 	case Z_BUF_ERROR:
 		return "compressed data end too early";
 	default:
@@ -99,7 +103,10 @@ static ssize_t source_read(void *cookie, char *buf, size_t size)
 	size_t n = fread(buf, 1u, size, in->file);
 
 	in->offset += n;
-	return n == 0u && ferror(in->file) ? -1 : (ssize_t)n;
+	if (n > 0u || !ferror(in->file))
+		return (ssize_t)n;
+	in->err = errno;
+	return -1;
 }
 
 static int source_close(void *cookie)
@@ -109,9 +116,9 @@ static int source_close(void *cookie)
 	return fclose(in->file);
 }
 
-static const char *source_error(struct pcap_in *in)
+static const char *source_error(const struct pcap_in *in)
 {
-	return ferror(in->file) ? strerror(errno) : NULL;
+	return ferror(in->file) ? strerror(in->err) : NULL;
 }
 #endif
 
@@ -179,9 +186,16 @@ const char *pcap_in_error(const struct pcap_in *in)
 	return in->error;
 }
 
-uint64_t pcap_in_cut(const struct pcap_in *in)
+void pcap_in_warn(const struct pcap_in *in, const char *program, const char *path, uint64_t packets)
 {
-	return in->cut;
+	if (in->cut > 0u)
+		fprintf(stderr,
+			"%s: warning: %s: %" PRIu64 " of %" PRIu64
+			" packets were cut when they were captured (snaplen): they do not join\n",
+			program, path, in->cut, packets);
+	if (in->error[0] != '\0')
+		fprintf(stderr, "%s: warning: %s: %s: only what stands before is taken (packets: %" PRIu64 ")\n",
+			program, path, in->error, packets);
 }
 
 static uint32_t ip_type(const uint8_t *data, uint32_t len)

@@ -229,7 +229,9 @@ int tap_open(struct tap *tap, const struct tap_config *cfg)
 	int back, err;
 
 	*tap = (struct tap){ .hdr_len = cfg->hdr_len, .link = { .ctl = -1, .watch = -1 } };
-	if (cfg->queues > TAP_QUEUES_MAX || strlen(cfg->name) >= IFNAMSIZ)
+	if (strlen(cfg->name) >= IFNAMSIZ)
+		return -ENAMETOOLONG;
+	if (cfg->queues > TAP_QUEUES_MAX)
 		return -EINVAL;
 	err = netns_enter(cfg->netns, &back);
 	if (err != 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,38 +21,83 @@ static int address(const char *path, struct sockaddr_un *addr)
 {
 	memset(addr, 0, sizeof(*addr));
 	addr->sun_family = AF_UNIX;
+	if (path[0] == '\0')
+		return -ENOENT; /* it would be another kind of name */
 	if (strlen(path) >= sizeof(addr->sun_path))
 		return -ENAMETOOLONG;
 	memcpy(addr->sun_path, path, strlen(path));
 	return 0;
 }
 
-/* A listening socket that accepts without waiting; a file left over by another one is put away. */
-static int listen_at(const char *path)
+/* Makes room for a socket: removes one that is there and to which nobody listens any more, and nothing else. */
+static int put_away(const char *path, const struct sockaddr_un *addr)
 {
-	struct sockaddr_un addr;
-	int sock = address(path, &addr);
+	struct stat st;
+	int probe, err;
 
-	if (sock < 0)
-		return sock;
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (probe < 0)
+		return -errno;
+	err = connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) == 0 ? EADDRINUSE : errno;
+	close(probe);
+	if (err == ECONNREFUSED)
+		return unlink(path) == 0 || errno == ENOENT ? 0 : -errno;
+	/* EAGAIN: its queue is full; EPROTOTYPE: it is another kind of socket. */
+	return err == EAGAIN || err == EPROTOTYPE ? -EADDRINUSE : -err;
+}
+
+/* A listening socket that accepts without waiting. */
+static int listen_at(struct vhost_user *vu)
+{
+	const char *path = vu->cfg.path;
+	struct sockaddr_un addr;
+	int err = address(path, &addr);
+	int sock;
+
+	if (err == 0)
+		err = put_away(path, &addr);
+	if (err != 0)
+		return err;
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (sock < 0)
 		return -errno;
-	(void)unlink(path);
-	if (bind(sock, (struct sockaddr *)&addr, sizeof(addr)) != 0 || listen(sock, 1) != 0) {
-		int err = -errno;
-
+	if (bind(sock, (struct sockaddr *)&addr, sizeof(addr)) != 0 || listen(sock, 1) != 0 ||
+	    lstat(path, &vu->listener_file) != 0) {
+		err = -errno;
 		close(sock);
 		return err;
 	}
 	return sock;
 }
 
-static int connect_to(const char *path)
+/* Removes the listener's file, unless something else has taken its place. */
+static void remove_listener(const struct vhost_user *vu)
+{
+	const struct stat *own = &vu->listener_file;
+	struct stat st;
+
+	if (lstat(vu->cfg.path, &st) == 0 && st.st_dev == own->st_dev && st.st_ino == own->st_ino)
+		(void)unlink(vu->cfg.path);
+}
+
+/* What it means that nobody can be reached: -EAGAIN = it may come yet. Linux refuses what is no socket, too. */
+static int unreached(const char *path, int err)
+{
+	struct stat st;
+
+	if (err == ECONNREFUSED && stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSOCK;
+	return err == ENOENT || err == ECONNREFUSED ? -EAGAIN : -err;
+}
+
+static int connect_to(struct vhost_user *vu)
 {
 	struct sockaddr_un addr;
-	int sock = address(path, &addr);
-	int err;
+	int sock = address(vu->cfg.path, &addr);
 
 	if (sock < 0)
 		return sock;
@@ -60,9 +106,9 @@ static int connect_to(const char *path)
 		return -errno;
 	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) == 0)
 		return sock;
-	err = errno == ENOENT || errno == ECONNREFUSED ? -EAGAIN : -errno;
+	vu->unreached = errno;
 	close(sock);
-	return err;
+	return unreached(vu->cfg.path, vu->unreached);
 }
 
 static int accept_from(int listener)
@@ -198,7 +244,7 @@ int vhost_user_new(struct vhost_user *vu, const struct vhost_user_config *cfg)
 	for (i = 0u; i < vu->nrings; i++)
 		vu->rings[i] = (struct vhost_ring){ .index = i, .kick_fd = -1, .call_fd = -1 };
 	if (cfg->listen)
-		vu->listener = listen_at(cfg->path);
+		vu->listener = listen_at(vu);
 	return cfg->listen && vu->listener < 0 ? vu->listener : 0;
 }
 
@@ -280,7 +326,7 @@ int vhost_user_open(struct vhost_user *vu)
 	if (vu->conn.sock >= 0)
 		return -EISCONN;
 	vu->conn.timeout_ms = vu->cfg.timeout_ms;
-	vu->conn.sock = vu->cfg.listen ? accept_from(vu->listener) : connect_to(vu->cfg.path);
+	vu->conn.sock = vu->cfg.listen ? accept_from(vu->listener) : connect_to(vu);
 	if (vu->conn.sock < 0) {
 		err = vu->conn.sock;
 		vu->conn.sock = -1;
@@ -357,7 +403,7 @@ void vhost_user_delete(struct vhost_user *vu)
 		ring_delete(vu, &vu->rings[i]);
 	if (vu->listener >= 0) {
 		close(vu->listener);
-		(void)unlink(vu->cfg.path);
+		remove_listener(vu);
 	}
 }
 
@@ -396,6 +442,14 @@ const char *vhost_user_strerror(int err)
 		return "the back end lacks queues or features that are needed, or came back with others";
 	case -EAGAIN:
 		return "no back end is there";
+	case -EADDRINUSE:
+		return "another program listens there: end that one, or choose another path";
+	case -EEXIST:
+		return "what is there is no socket, and stays: move it away, or choose another path";
+	case -ENOTSOCK:
+		return "what is there is no socket: choose the one of a back end";
+	case -EISDIR:
+		return "a directory is no socket: choose that of a back end";
 	default:
 		return strerror(-err);
 	}

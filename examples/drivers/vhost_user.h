@@ -16,6 +16,8 @@
 #ifndef EXAMPLES_VHOST_USER_H
 #define EXAMPLES_VHOST_USER_H
 
+#include <sys/stat.h>
+
 #include "region.h"
 #include "vhost_msg.h"
 #include "vnetrx/virtio_features.h"
@@ -56,6 +58,8 @@ struct vhost_user {
 	struct vhost_user_config cfg;
 	struct vhost_conn conn;     /* conn.sock, for poll(): readable when the back end went away */
 	int               listener;
+	struct stat       listener_file; /* the file that was made for it     */
+	int               unreached; /* errno of the last connect() that found nobody; 0 = none */
 	bool              made;     /* the rings exist                         */
 	bool              started;
 	uint64_t          offered;  /* by the back end                         */
@@ -64,11 +68,13 @@ struct vhost_user {
 	struct vhost_ring rings[2u * VHOST_PAIRS_MAX];
 };
 
-/* Sets up *vu; with `listen` creates the socket. */
+/* Sets up *vu; with `listen` creates the socket. A socket left over, to which nobody listens, is replaced; -EADDRINUSE:
+ * somebody listens there; -EEXIST: what is there is no socket. */
 int vhost_user_new(struct vhost_user *vu, const struct vhost_user_config *cfg);
 
 /* One try: a connection, the negotiation, the rings (made, or emptied). -EAGAIN: nobody is there yet; -ENOTSUP: the
- * back end lacks queues or needed features, or came back with others. Nothing may be lent when rings are emptied. */
+ * back end lacks queues or needed features, or came back with others; -ENOTSOCK, -EISDIR: the path is no socket.
+ * Nothing may be lent when rings are emptied. */
 int vhost_user_open(struct vhost_user *vu);
 
 /* Gives the back end memory and rings: it begins with what is posted. On failure: stop. */

@@ -129,20 +129,17 @@ static int napi_tap(const char *name)
 /* Enters the namespace of an operand and returns the name in it. */
 static const char *enter(const char *operand, int *back)
 {
-	static char netns[128];
-	const char *slash = strchr(operand, '/');
-	int err;
+	struct cli_interface interface;
+	const char *why = cli_interface(operand, &interface);
+	int err = 0;
 
 	*back = -1;
-	if (slash == NULL)
-		return operand;
-	snprintf(netns, sizeof(netns), "%.*s", (int)(slash - operand), operand);
-	err = netns_enter(netns, back);
-	if (err != 0) {
-		fprintf(stderr, "vnetrx-pace: %s: %s\n", netns, strerror(-err));
-		exit(2);
-	}
-	return slash + 1;
+	if (why == NULL && interface.netns[0] != '\0')
+		err = netns_enter(interface.netns, back);
+	if (why == NULL && err == 0)
+		return interface.name;
+	fprintf(stderr, "vnetrx-pace: %s: %s\n", operand, why != NULL ? why : strerror(-err));
+	exit(why != NULL ? 1 : 2);
 }
 
 static bool open_out(struct pace *p, const char *operand)

@@ -29,8 +29,7 @@ static const char usage[] =
 
 struct options {
 	const char *addr;
-	char        netns[128];
-	const char *name;
+	struct cli_interface interface;
 	bool        gro;
 };
 
@@ -41,10 +40,35 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* A value of --gro; false = it is none, which is said. */
+static bool read_gro(struct options *o, const char *text)
+{
+	o->gro = strcmp(text, "on") == 0;
+	if (o->gro || strcmp(text, "off") == 0)
+		return true;
+	fprintf(stderr, "vnetrx-lwip: --gro %s: not on or off\n", text);
+	return false;
+}
+
+/* The one operand; false = it is wrong, which is said. */
+static bool read_operand(struct options *o, int argc, char **argv)
+{
+	const char *why;
+
+	if (argc - optind != 1) {
+		fprintf(stderr, "vnetrx-lwip: %d operands given, one wanted: [NETNS/]NAME (--help says more)\n",
+			argc - optind);
+		return false;
+	}
+	why = cli_interface(argv[optind], &o->interface);
+	if (why != NULL)
+		fprintf(stderr, "vnetrx-lwip: %s: %s\n", argv[optind], why);
+	return why == NULL;
+}
+
 /* As cli.h's others: an exit code, or -1 = go on. */
 static int read_options(struct options *o, int argc, char **argv)
 {
-	const char *slash;
 	int option;
 
 	*o = (struct options){ .addr = "10.9.0.2", .gro = true };
@@ -54,20 +78,10 @@ static int read_options(struct options *o, int argc, char **argv)
 			return cli_help("vnetrx-lwip", usage) ? 0 : 2;
 		if (option == 'a')
 			o->addr = optarg;
-		else if (option == 'g' && (strcmp(optarg, "on") == 0 || strcmp(optarg, "off") == 0))
-			o->gro = strcmp(optarg, "on") == 0;
-		else
+		else if (option == '?' || !read_gro(o, optarg))
 			return 1;
 	}
-	if (argc - optind != 1) {
-		fprintf(stderr, "vnetrx-lwip: one operand wanted (--help says more)\n");
-		return 1;
-	}
-	slash = strchr(argv[optind], '/');
-	o->name = slash != NULL ? slash + 1 : argv[optind];
-	if (slash != NULL)
-		snprintf(o->netns, sizeof(o->netns), "%.*s", (int)(slash - argv[optind]), argv[optind]);
-	return -1;
+	return read_operand(o, argc, argv) ? -1 : 1;
 }
 
 static int signals(void)
@@ -130,7 +144,7 @@ int main(int argc, char **argv)
 		return code;
 	signal_fd = signals();
 	tcpip_init(NULL, NULL);
-	if (signal_fd < 0 || !lwip_port_open(&port, o.name, o.netns[0] != '\0' ? o.netns : NULL, o.addr, o.gro))
+	if (signal_fd < 0 || !lwip_port_open(&port, &o.interface, o.addr, o.gro))
 		return 2;
 	LOCK_TCPIP_CORE();
 	ok = servers_start(&servers);

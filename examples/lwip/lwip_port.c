@@ -207,15 +207,21 @@ static bool netif_open(struct lwip_port *port, const char *addr)
 	return added;
 }
 
-bool lwip_port_open(struct lwip_port *port, const char *name, const char *netns, const char *addr, bool gro)
+bool lwip_port_open(struct lwip_port *port, const struct cli_interface *interface, const char *addr, bool gro)
 {
-	struct tap_config cfg = { .name = name, .netns = netns, .hdr_len = HDR_LEN, .offload = TAP_NOTHING };
+	struct tap_config cfg = {
+		.name = interface->name,
+		.netns = interface->netns[0] != '\0' ? interface->netns : NULL,
+		.hdr_len = HDR_LEN,
+		.offload = TAP_NOTHING,
+	};
 	int err;
 
 	*port = (struct lwip_port){ .thread = pthread_self() };
 	err = tap_open(&port->tap, &cfg);
 	if (err != 0)
-		fprintf(stderr, "vnetrx-lwip: %s: %s\n", name, strerror(-err));
+		fprintf(stderr, "vnetrx-lwip: %s%s%s: %s\n", interface->netns, cfg.netns != NULL ? "/" : "", cfg.name,
+			strerror(-err));
 	return err == 0 && queue_open(port, gro) && netif_open(port, addr);
 }
 

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "cli.h"
 #include "lwip/netif.h"
 #include "tap.h"
 #include "vnetrx/rxq.h"
@@ -29,7 +30,7 @@ struct lwip_port {
 };
 
 /* Opens the TAP and adds the netif; addr is dotted, the network is /24. False: said why. */
-bool lwip_port_open(struct lwip_port *port, const char *name, const char *netns, const char *addr, bool gro);
+bool lwip_port_open(struct lwip_port *port, const struct cli_interface *interface, const char *addr, bool gro);
 
 /* Takes what there is, at `now`; true = sleep until the TAP is readable or the queue's deadline. */
 bool lwip_port_turn(struct lwip_port *port, vnetrx_ns now);

@@ -248,9 +248,7 @@ static int run(struct replay *r)
 	end_of_burst(r);
 	advance(r, VNETRX_NEVER);
 	vnetrx_rxq_flush(r->rxq);
-	if (got < 0)
-		code = complain(REPLAY_EXIT_INPUT, r->opts.in, pcap_in_error(r->files.in));
-	return code;
+	return got < 0 ? REPLAY_EXIT_INPUT : code;
 }
 
 static void report(struct replay *r)
@@ -258,10 +256,7 @@ static void report(struct replay *r)
 	struct vnetrx_rxq_stats stats;
 
 	vnetrx_rxq_read_stats(r->rxq, &stats);
-	if (pcap_in_cut(r->files.in) > 0u)
-		fprintf(stderr, "vnetrx-replay: warning: %" PRIu64 " of %" PRIu64
-		        " packets were cut when they were captured (snaplen): they do not join\n",
-		        pcap_in_cut(r->files.in), r->read);
+	pcap_in_warn(r->files.in, "vnetrx-replay", r->opts.in, r->read);
 	if (r->lost > 0u)
 		fprintf(stderr, "vnetrx-replay: warning: %" PRIu64 " of %" PRIu64
 		        " packets are larger than the ring and are missing\n", r->lost, r->read);

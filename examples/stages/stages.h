@@ -11,7 +11,7 @@ struct capture {
 	const char  *path;
 	struct burst frames;
 	struct vnetrx_meta *meta;
-	uint64_t     cut;       /* records of which only the beginning was captured */
+	uint64_t     left_out;  /* frames that are not in it: too short or too long */
 };
 
 /* One way to set up the queue. */
@@ -45,7 +45,8 @@ struct settings {
 extern const struct row rows[];
 extern const unsigned rows_num;
 
-/* Reads a capture; false: `error` (PCAP_ERROR_MAX bytes) says why. */
+/* Reads a capture, and says on standard error what of it is damaged, cut or left out; false: `error` (PCAP_ERROR_MAX
+ * bytes) says why there is nothing. */
 bool capture_load(struct capture *cap, const char *path, char *error);
 
 void capture_free(struct capture *cap);

@@ -42,6 +42,7 @@ struct sink {
 	bool up;
 	bool asleep;  /* all queues wait            */
 	bool stopped; /* by a signal                */
+	bool waiting; /* for the back end, and that was said */
 	bool lost;    /* the back end is gone, and --once is set */
 	int code;
 	int epoll_fd;
@@ -75,6 +76,18 @@ static void watch_rings(const struct sink *s, bool on)
 		watch(s, s->net.pairs[i].rx_ring->call_fd, on);
 }
 
+/* Once: a path with a slip in it looks like a back end that is late. */
+static void say_waiting(struct sink *s)
+{
+	const struct vhost_user *vu = &s->net.vu;
+
+	if (s->waiting)
+		return;
+	s->waiting = true;
+	fprintf(stderr, "vnetrx-vhost-sink: waiting for %s: %s\n", s->opts.net.path,
+		vu->unreached != 0 ? strerror(vu->unreached) : "no back end has connected");
+}
+
 static void try_connect(struct sink *s)
 {
 	int err = vhost_net_connect(&s->net, s->now);
@@ -87,6 +100,8 @@ static void try_connect(struct sink *s)
 	} else if (err != -EAGAIN && err != -EPIPE) {
 		fprintf(stderr, "vnetrx-vhost-sink: %s: %s\n", s->opts.net.path, vhost_user_strerror(err));
 		s->code = EXIT_BACKEND;
+	} else {
+		say_waiting(s);
 	}
 }
 

@@ -105,10 +105,63 @@ done
 	printf '\0\0\0\0\0\0\0\0\16\0\0\0\74\0\0\0\2\0\0\0\0\2\2\0\0\0\0\1\210\265'
 	printf '\0\0\0\0\0\0\0\0\16\0\0\0\16\0\0\0\2\0\0\0\0\2\2\0\0\0\0\1\210\265'
 } >cut.pcap
-exits 0 'warning: 1 of 2 packets were cut' cut.pcap out.pcap
+exits 0 'warning: cut.pcap: 1 of 2 packets were cut' cut.pcap out.pcap
 verdict $? 'packets that a snaplen cut are told'
 "$stages" --repeats 1 cut.pcap >out 2>err && grep -q 'warning: cut.pcap: 1 of 2 packets were cut' err
 verdict $? 'vnetrx-stages tells them too'
+
+# measures TEXT ARG...: STAGES prints a table of what it took, and a line with the text.
+measures()
+{
+	text=$1
+	shift
+	"$stages" --repeats 1 "$@" >out 2>err && grep -q '+ timer' out && [ "$(wc -l <err)" = 1 ] &&
+		grep -q "^vnetrx-stages: warning: $text" err
+}
+
+# refuses CODE TEXT ARG...: STAGES measures nothing, and its last line says why.
+refuses()
+{
+	code=$1
+	text=$2
+	shift 2
+	"$stages" "$@" >out 2>err
+	[ $? = "$code" ] && [ ! -s out ] && tail -n 1 err | grep -q "^vnetrx-stages: $text"
+}
+
+# A frame of 14 bytes and one of 3; only the latter; one that is whole and one without its end.
+{
+	head -c 24 cut.pcap
+	tail -c 30 cut.pcap
+	printf '\0\0\0\0\0\0\0\0\3\0\0\0\3\0\0\0abc'
+} >short.pcap
+{
+	head -c 24 cut.pcap
+	tail -c 19 short.pcap
+} >only_short.pcap
+{
+	head -c 24 cut.pcap
+	tail -c 30 cut.pcap
+	tail -c 30 cut.pcap | head -c 26
+} >tail.pcap
+exits 2 'warning: tail.pcap: byte 54: .*truncated.* (packets: 1)' tail.pcap out.pcap && [ "$(wc -c <out.pcap)" = 54 ]
+verdict $? 'a file that ends in the middle of a packet: all before it is written'
+measures 'tail.pcap: byte 54: .*truncated.* (packets: 1)' tail.pcap
+verdict $? 'and measured'
+measures 'short.pcap: 1 of 2 packets are left out: shorter than 14 bytes' short.pcap
+verdict $? 'frames without a whole Ethernet header are left out, and counted'
+refuses 2 'only_short.pcap: no packets to measure' only_short.pcap
+verdict $? 'when there are no others, that is said'
+head -c 50 tail.pcap >none.pcap
+refuses 2 'none.pcap: byte 24: truncated' none.pcap
+verdict $? 'and that the first packet is not whole'
+refuses 1 '--irq 99999999999: not a number from 0 to 1000000000' --irq 99999999999 in.pcap
+verdict $? 'a wrong value is told with its option'
+refuses 2 '\.: .*Is a directory' .
+verdict $? 'a directory is told as such'
+exits 2 'Is a directory' . out.pcap
+verdict $? 'by vnetrx-replay too'
+
 "$replay" in.pcap out.pcap 2>err && [ ! -s err ]
 verdict $? 'whole captures have no warning'
 

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# operands.sh BOX PACE [LWIP]: operands and values that are wrong are refused before anything is made. Prints TAP.
+set -u
+box=$1
+pace=$2
+lwip=${3:-}
+
+err=$(mktemp) || exit 2
+trap 'rm -f "$err"' EXIT
+trap 'exit 2' HUP INT TERM
+count=0
+failures=0
+
+# refused TEXT PROGRAM ARG...: exit 1, and one line that begins with the program's name and the text.
+refused()
+{
+	text=$1
+	shift
+	"$@" >/dev/null 2>"$err"
+	code=$?
+	count=$((count + 1))
+	if [ $code = 1 ] && [ "$(wc -l <"$err")" = 1 ] && grep -q "^$(basename "$1"): $text" "$err"; then
+		echo "ok $count - $(basename "$1") says: $text"
+	else
+		echo "not ok $count - $(basename "$1"): $text: exit $code: $(cat "$err")"
+		failures=$((failures + 1))
+	fi
+}
+
+long=$(printf '%0128d' 0)
+refused '/name: no network namespace before the slash' "$box" /name out
+refused 'xdp:/name: no network namespace before the slash' "$box" in xdp:/name
+refused 'space/: no name of an interface' "$box" space/ out
+refused ': no name of an interface' "$box" in ''
+refused "$long/name: the name of the network namespace is too long" "$box" in "$long/name"
+refused '/name: no network namespace before the slash' "$pace" /name out 1 2 1 1
+if [ -n "$lwip" ]; then
+	refused '/name: no network namespace before the slash' "$lwip" /name
+	refused 'space/: no name of an interface' "$lwip" space/
+	refused ': no name of an interface' "$lwip" ''
+	refused '--gro x: not on or off' "$lwip" --gro x name
+	refused '0 operands given, one wanted' "$lwip"
+fi
+
+echo "1..$count"
+[ $failures = 0 ]
