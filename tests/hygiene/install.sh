@@ -15,7 +15,7 @@ END
 
 installed()
 {
-	meson setup "$scratch/build" --prefix="$scratch/usr" --buildtype=release -Doptimization=2 -Dtests=false \
+	meson setup "$scratch/build" --prefix="$scratch/usr" --buildtype=release -Doptimization=0 -Dtests=false \
 		-Dexamples=false -Dbenches=false && meson install -C "$scratch/build"
 }
 
