@@ -8,27 +8,12 @@ check=$2
 make=$3
 capture=$4
 
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 2' HUP INT TERM
-count=0
-failures=0
-
-verdict()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2: $line"
-		failures=$((failures + 1))
-	fi
-}
+. "$(dirname "$0")/../tap.sh"
 
 passes()
 {
 	line=$("$check" "$2" "$3" "$4" 2>&1)
-	verdict $? "$1"
+	verdict $? "$1" "$line"
 }
 
 # fails TEXT PATTERN IN OUT META: exit code 1, and the reason matches.
@@ -36,7 +21,7 @@ fails()
 {
 	line=$("$check" "$3" "$4" "$5" 2>&1)
 	[ $? = 1 ] && echo "$line" | grep -q "FAIL.*$2"
-	verdict $? "$1"
+	verdict $? "$1" "$line"
 }
 
 for run in joined single; do
@@ -86,5 +71,4 @@ fails 'a gso_size that is off by one is found' 'segment\|gso_size' "$capture" "$
 sed "/\"n\":$n,/s/\"rising\"/\"fixed\"/" "$dir/joined.meta" >"$dir/bad.meta"
 fails 'a wrong id mode is found' 'segment 2: byte 1[89] differs' "$capture" "$dir/joined.pcap" "$dir/bad.meta"
 
-echo "1..$count"
-[ $failures = 0 ]
+finish

@@ -6,24 +6,8 @@ replay=$(realpath "$1")
 stages=$(realpath "$2")
 capture=$(realpath "$3")
 
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 2' HUP INT TERM
+. "$(dirname "$0")/../tap.sh"
 cd "$dir" || exit 2
-count=0
-failures=0
-
-# Counts the test $2, passed when $1 is 0.
-verdict()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2: $(cat err)"
-		failures=$((failures + 1))
-	fi
-}
 
 # exits CODE TEXT ARG...: runs REPLAY with ARG...; what it says is one line that begins with its name.
 exits()
@@ -165,5 +149,4 @@ verdict $? 'by vnetrx-replay too'
 "$replay" in.pcap out.pcap 2>err && [ ! -s err ]
 verdict $? 'whole captures have no warning'
 
-echo "1..$count"
-[ $failures = 0 ]
+finish

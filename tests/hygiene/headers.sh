@@ -23,7 +23,8 @@ every_dialect()
 }
 
 for header in include/vnetrx.h include/vnetrx/*.h; do
-	verdict "${header#include/} alone: C99 and C17 by gcc, C11 by clang, C++17 by both" every_dialect "${header#include/}"
+	verdict "${header#include/} alone: C99 and C17 by gcc, C11 by clang, C++17 by both" \
+		every_dialect "${header#include/}"
 done
 
 # A header that needs another one before it.

@@ -6,26 +6,16 @@ box=$1
 pace=$2
 lwip=${3:-}
 
-err=$(mktemp) || exit 2
-trap 'rm -f "$err"' EXIT
-trap 'exit 2' HUP INT TERM
-count=0
-failures=0
+. "$(dirname "$0")/../tap.sh"
 
 # refused TEXT PROGRAM ARG...: exit 1, and one line that begins with the program's name and the text.
 refused()
 {
 	text=$1
 	shift
-	"$@" >/dev/null 2>"$err"
-	code=$?
-	count=$((count + 1))
-	if [ $code = 1 ] && [ "$(wc -l <"$err")" = 1 ] && grep -q "^$(basename "$1"): $text" "$err"; then
-		echo "ok $count - $(basename "$1") says: $text"
-	else
-		echo "not ok $count - $(basename "$1"): $text: exit $code: $(cat "$err")"
-		failures=$((failures + 1))
-	fi
+	"$@" >/dev/null 2>"$dir/err"
+	[ $? = 1 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q "^$(basename "$1"): $text" "$dir/err"
+	verdict $? "$(basename "$1") says: $text"
 }
 
 long=$(printf '%0128d' 0)
@@ -43,5 +33,4 @@ if [ -n "$lwip" ]; then
 	refused '0 operands given, one wanted' "$lwip"
 fi
 
-echo "1..$count"
-[ $failures = 0 ]
+finish

@@ -4,24 +4,8 @@
 set -u
 sink=$(realpath "$1")
 
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 2' HUP INT TERM
+. "$(dirname "$0")/../tap.sh"
 cd "$dir" || exit 2
-count=0
-failures=0
-
-# Counts the test $2, passed when $1 is 0.
-verdict()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2: $(cat err)"
-		failures=$((failures + 1))
-	fi
-}
 
 # exits CODE TEXT ARG...: what it says is one line with the text.
 exits()
@@ -65,5 +49,4 @@ verdict $? 'nobody is behind it'
 exits 0 'waiting for sock: no back end has connected' --listen --seconds 1 sock && [ ! -e sock ]
 verdict $? 'which the next one replaces'
 
-echo "1..$count"
-[ $failures = 0 ]
+finish
