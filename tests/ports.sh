@@ -63,8 +63,8 @@ port_tools()
 			$port_table
 		END
 		port_apt native '' update
-		# shellcheck disable=SC2086 # a list of packages
 		port_status >"$cache/status"
+		# shellcheck disable=SC2086 # a list of packages
 		port_apt native "-o Dir::State::status=$cache/status" --download-only --no-install-recommends \
 			install $packages
 		(cd "$cache/apt-native" && port_apt native '' download qemu-user-static)

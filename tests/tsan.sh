@@ -13,26 +13,19 @@ tsan_others='test_pkt test_rxq_life test_rxq_memory test_rxq_time test_txq test_
 
 tsan()
 {
-	if [ -n "${VNETRX_STAGES:-}" ]; then # programs: these, no planted races
-		tsan_load=$VNETRX_STAGES tsan_others=
-		tsan_programs
-		return
-	fi
-	tsan_programs
-	stage controls tsan_controls
-	for bug in tests/tsan/*.bug; do
-		stage "bug-$(basename "$bug" .bug)" tsan_bug "$bug"
-	done
-}
-
-tsan_programs()
-{
+	stages=${VNETRX_STAGES:-}
+	[ -z "$stages" ] || tsan_load=$stages tsan_others= # programs: these, no planted races
 	stage build tsan_build
 	for program in $tsan_load; do
 		stage "$program" tsan_run "$program" "${VNETRX_COUNT:-400}"
 	done
 	for program in $tsan_others; do
 		stage "$program" tsan_run "$program" 5
+	done
+	[ -z "$stages" ] || return 0
+	stage controls tsan_controls
+	for bug in tests/tsan/*.bug; do
+		stage "bug-$(basename "$bug" .bug)" tsan_bug "$bug"
 	done
 }
 

@@ -39,13 +39,13 @@ const char *port_config_name(struct port_config *cfg, const char *operand)
 int port_open(struct port *port, const struct port_config *cfg)
 {
 	const struct cli_interface *in = &cfg->interface;
-	const char *netns = in->netns[0] != '\0' ? in->netns : NULL;
-	struct tap_config tap = { .name = in->name, .netns = netns, .queues = cfg->queues };
-	struct xdp_config xdp = { .name = in->name, .netns = netns, .queues = cfg->queues, .generic = cfg->generic };
+	struct tap_config tap = { .name = in->name, .netns = in->netns, .queues = cfg->queues };
+	struct xdp_config xdp = { .name = in->name, .netns = in->netns, .queues = cfg->queues };
 
 	*port = (struct port){ .name = in->name, .is_xdp = port_is_xdp(cfg) };
 	tap.hdr_len = cfg->hdr_len;
 	tap.offload = cfg->offload;
+	xdp.generic = cfg->generic;
 	return port->is_xdp ? xdp_open(&port->xdp, &xdp) : tap_open(&port->tap, &tap);
 }
 

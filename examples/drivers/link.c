@@ -22,7 +22,7 @@ int netns_enter(const char *netns, int *back)
 	int there, err = 0;
 
 	*back = -1;
-	if (netns == NULL)
+	if (netns == NULL || netns[0] == '\0')
 		return 0;
 	if (snprintf(path, sizeof(path), "/run/netns/%s", netns) >= (int)sizeof(path))
 		return -ENAMETOOLONG;

@@ -28,8 +28,8 @@ struct link_stats {
 	uint64_t write_bytes;
 };
 
-/* Enters the namespace that `ip netns add` made (NULL = stays); *back is for netns_leave(). A process that wants to do
- * that has one thread, or does it before it starts others. */
+/* Enters the namespace that `ip netns add` made (NULL, "" = stays); *back is for netns_leave(). A process that wants to
+ * do that has one thread, or does it before it starts others. */
 int netns_enter(const char *netns, int *back);
 void netns_leave(int back);
 

@@ -134,7 +134,7 @@ static const char *enter(const char *operand, int *back)
 	int err = 0;
 
 	*back = -1;
-	if (why == NULL && interface.netns[0] != '\0')
+	if (why == NULL)
 		err = netns_enter(interface.netns, back);
 	if (why == NULL && err == 0)
 		return interface.name;

@@ -211,7 +211,7 @@ bool lwip_port_open(struct lwip_port *port, const struct cli_interface *interfac
 {
 	struct tap_config cfg = {
 		.name = interface->name,
-		.netns = interface->netns[0] != '\0' ? interface->netns : NULL,
+		.netns = interface->netns,
 		.hdr_len = HDR_LEN,
 		.offload = TAP_NOTHING,
 	};
@@ -220,7 +220,7 @@ bool lwip_port_open(struct lwip_port *port, const struct cli_interface *interfac
 	*port = (struct lwip_port){ .thread = pthread_self() };
 	err = tap_open(&port->tap, &cfg);
 	if (err != 0)
-		fprintf(stderr, "vnetrx-lwip: %s%s%s: %s\n", interface->netns, cfg.netns != NULL ? "/" : "", cfg.name,
+		fprintf(stderr, "vnetrx-lwip: %s%s%s: %s\n", cfg.netns, cfg.netns[0] != '\0' ? "/" : "", cfg.name,
 			strerror(-err));
 	return err == 0 && queue_open(port, gro) && netif_open(port, addr);
 }
