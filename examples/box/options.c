@@ -9,6 +9,8 @@
 
 #define TIMEOUT_NS 50000u /* long enough for a train of 1 Gbit/s, short beside what a tail may wait */
 
+#define COPY_OFF   0xffffu /* see struct vnetrx_rxq_config */
+
 enum {
 	OPT_GRO = 256,
 	OPT_QUEUES,
@@ -17,6 +19,7 @@ enum {
 	OPT_HDR,
 	OPT_RING,
 	OPT_BUF,
+	OPT_COPY,
 	OPT_TIMEOUT,
 	OPT_HOLD,
 	OPT_ADAPTIVE,
@@ -37,6 +40,7 @@ static const struct option longs[] = {
 	{ "hdr", required_argument, NULL, OPT_HDR },
 	{ "ring", required_argument, NULL, OPT_RING },
 	{ "buf", required_argument, NULL, OPT_BUF },
+	{ "copy-max", required_argument, NULL, OPT_COPY },
 	{ "flush-timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "hold-max", required_argument, NULL, OPT_HOLD },
 	{ "adaptive", no_argument, NULL, OPT_ADAPTIVE },
@@ -65,6 +69,8 @@ static const char usage[] =
 	"  --ring N            buffers kept posted on each queue (256, AF_XDP 2048)\n"
 	"  --buf LENGTH        auto, mtu (1536), max (4096) or BYTES: receive buffers, device header included,\n"
 	"                      rounded up to a multiple of 64 (auto)\n"
+	"  --copy-max BYTES    a packet up to so long is copied and its buffer received into again at once, 0 = none\n"
+	"                      (128)\n"
 	"  --flush-timeout NS  a packet leaves GRO after so long without a new segment, 0 = at the end of a burst\n"
 	"                      (50000)\n"
 	"  --hold-max NS       and after so long whatever joins (64 times the timeout, at least 1 ms)\n"
@@ -125,6 +131,16 @@ static bool header(struct box_options *opts, const struct cli_option *o)
 	return true;
 }
 
+static bool copy_max(struct box_options *opts, const struct cli_option *o)
+{
+	uint32_t most;
+
+	if (!cli_number32(o, 0u, COPY_OFF - 1u, &most))
+		return false;
+	opts->rxq.copy_len_max = (uint16_t)(most != 0u ? most : COPY_OFF);
+	return true;
+}
+
 static bool valued(struct box_options *opts, int option, const struct cli_option *o)
 {
 	switch (option) {
@@ -140,6 +156,8 @@ static bool valued(struct box_options *opts, int option, const struct cli_option
 		return cli_number32(o, 2u, TAP_POSTED_MAX, &opts->rxq.ring_size);
 	case OPT_BUF:
 		return cli_buffers(o, &opts->rxq.buf_len_min, &opts->rxq.buf_len_max);
+	case OPT_COPY:
+		return copy_max(opts, o);
 	case OPT_TIMEOUT:
 		return cli_number(o, 0u, 1000000000u, &opts->rxq.gro_timeout_ns);
 	case OPT_HOLD:
