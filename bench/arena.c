@@ -5,11 +5,16 @@
 
 void arena_init(struct arena *arena, struct bench *b)
 {
-	uint32_t rnd = 88172645u;
-	uint32_t i;
-
 	if (arena->mem == NULL)
 		arena->mem = bench_alloc(b, (size_t)ARENA_RUNS * ARENA_RUN);
+	arena_shuffle(arena, 0u);
+}
+
+void arena_shuffle(struct arena *arena, uint32_t seed)
+{
+	uint32_t rnd = 88172645u ^ seed * 2654435769u;
+	uint32_t i;
+
 	arena->nfree = ARENA_RUNS;
 	for (i = 0; i < ARENA_RUNS; i++)
 		arena->free_runs[i] = i;

@@ -20,6 +20,9 @@ struct arena {
 /* Allocates when arena->mem is NULL, and makes all runs free. */
 void arena_init(struct arena *arena, struct bench *b);
 
+/* All runs are free: from now on in the order of this number. */
+void arena_shuffle(struct arena *arena, uint32_t seed);
+
 /* page_alloc and page_free of struct vnetrx_host_ops, with the arena as host. */
 void *arena_page_alloc(void *arena, size_t size, uint64_t *dma);
 void  arena_page_free(void *arena, void *page, size_t size, uint64_t dma);

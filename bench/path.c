@@ -205,6 +205,8 @@ void path_open(struct path *p, struct bench *b, const struct path_config *c)
 	p->host.arena = c->arena != NULL ? c->arena : &shared;
 	if (p->host.arena->mem == NULL)
 		arena_init(p->host.arena, b);
+	if (c->placement != 0u)
+		arena_shuffle(p->host.arena, c->placement);
 	p->host.runs = 0;
 	p->host.ngot = p->host.nkept = 0;
 	p->host.keep_every = c->keep_every;

@@ -34,6 +34,7 @@ struct path_config { /* zero = the queue's default */
 	uint32_t flows;      /* of trains of 44 packets of TRAFFIC_FRAME bytes, GRO on; 0 = GRO off */
 	struct arena *arena; /* one for each thread; NULL = one for all others                   */
 	uint32_t keep_every; /* the host keeps every so-many-th packet, 0 = none         */
+	uint32_t placement;  /* order of the arena's runs, when no other path has any; 0 = as they are   */
 };
 
 struct path_host { /* and what it saw */
