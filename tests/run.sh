@@ -32,7 +32,7 @@ VNETRX_COUNT  how many random streams `laws` tries, thousands of packets of host
               for `tsan`, thousands of packets freed on other threads and of chains of each ring (400)
 VNETRX_FUZZ_SECONDS  for `fuzz`: so many seconds instead of MINUTES
 VNETRX_STAGES of `live` and `tsan`, VNETRX_PORTS of `ports`, VNETRX_MACHINES of `unikernel`, VNETRX_MODULES of
-              `proof`: only these, by name
+              `proof`, VNETRX_FUZZERS of `fuzz` (as in "virtq gro"): only these, by name
 VNETRX_EVA_MAX the longest frame that `proof` tries one by one (256)
 
 Logs are in build/log/SUITE. The last line is "N passed, N failed", or "N passed, N failed, N skipped".
@@ -221,8 +221,13 @@ fuzz_lane()
 {
 	number=0
 	for fuzzer in build/fuzz/tests/fuzz/fuzz_*; do
+		name=${fuzzer##*/fuzz_}
 		[ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
-		[ $((number % 2)) != "$1" ] || stage "fuzz-${fuzzer##*/fuzz_}" fuzz "$fuzzer"
+		case " ${VNETRX_FUZZERS:-$name} " in
+		*" $name "*) ;;
+		*) continue ;;
+		esac
+		[ $((number % 2)) != "$1" ] || stage "fuzz-$name" fuzz "$fuzzer"
 		number=$((number + 1))
 	done
 }
