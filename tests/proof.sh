@@ -14,7 +14,8 @@ proof_dir=$PWD/build/proof
 proof_table=tests/proof/modules
 
 # Hypotheses are not filtered: the filter takes away what is known of assigned structures.
-eva_options='-eva -eva-verbose 1 -eva-split-return auto'
+# Arrays of rings have up to 256 elements: all of them one by one also where the index is not known.
+eva_options='-eva -eva-verbose 1 -eva-split-return auto -eva-plevel 300'
 wp_smoke='-wp-smoke-tests -wp-smoke-timeout 3'
 wp_options='-wp -wp-rte -wp-no-filter -wp-prover cvc4,z3 -wp-timeout 20 -wp-par 1'
 
