@@ -265,7 +265,7 @@ model_errors()
 	cp tests/proof/spin/* "$dir"
 	(
 		cd "$dir" && spin ${3:+-D$3} -a "$2.pml" >&2 &&
-			gcc -O1 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m2000000
+			gcc -O1 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m4000000
 	) >"$dir/log" 2>&1 </dev/null
 	grep 'errors:\|states, stored\|total actual' "$dir/log" >&2
 	if grep -q 'max search depth too small' "$dir/log" || ! grep -q 'errors:' "$dir/log"; then
