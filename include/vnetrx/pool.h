@@ -24,7 +24,8 @@ struct vnetrx_pool_config { /* zero = default */
 	void    *host;
 	uint32_t bufs_max;      /* required; buffers lent at once, 1..32768                                     */
 	uint32_t run_size;      /* bytes asked of page_alloc, 2^n from 1024 to 2^20; default 32768              */
-	uint32_t buf_len_max;   /* longest buffer; default 4096; at most run_size                               */
+	uint32_t buf_len_max;   /* longest buffer asked for; default 4096; at most run_size; a run's last one is
+	                           longer by what is left of the run, less than so much again           */
 	uint32_t buf_align;     /* 2^n from 16 to 4096; default 64                                              */
 	uint32_t headroom;      /* host's bytes before each buffer; default 0                                   */
 	uint32_t runs_max;      /* runs owned at once, 1..65535, smaller ones by their bytes; default: six times

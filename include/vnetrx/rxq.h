@@ -35,9 +35,11 @@ struct vnetrx_rxq_config { /* zero = default; "required" has none */
 	uint32_t  frame_len_max;   /* longest frame, 60..1048576; default 65589 (14 + 40 + 65535)                  */
 	uint32_t  run_size;        /* bytes asked of page_alloc, 2^n from 1024 to 2^20; default 32768              */
 	uint32_t  buf_len_min;     /* shortest buffer, device header included; default hdr_len + 1518; raised so that
-	                              the ring holds one longest frame                                             */
-	uint32_t  buf_len_max;     /* longest buffer, rounded down to buf_align; default 4096; equal to buf_len_min =
-	                              fixed length                                                                 */
+	                              the ring holds one longest frame; a packet whose first buffer ends within
+	                              hdr_len + 14 bytes is dropped                                                */
+	uint32_t  buf_len_max;     /* longest buffer asked for, rounded down to buf_align; default 4096; a run's last
+	                              one also gets what is left of the run, less than so much again; equal to
+	                              buf_len_min = fixed length                                                   */
 	uint16_t  buf_align;       /* 2^n from 16 to 4096; default 64; on incoherent memory the largest cache line */
 	uint16_t  hdr_len;         /* device header before each frame, at most 128; default 0                      */
 	uint16_t  headroom;        /* host's bytes before each frame; default 0; ends coalescing                   */
