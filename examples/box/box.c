@@ -258,8 +258,10 @@ static void run(struct box *b)
 	while (!b->stopped && b->now < b->end) {
 		bool asleep = turn_all(b);
 
-		if (b->opts.busy && b->now < look)
+		if (b->opts.busy && b->now < look) {
+			b->now = clock_now(); /* nobody may have had a turn: every lane blocked */
 			continue;
+		}
 		wait_for_events(b, asleep && !b->opts.busy);
 		look = b->now + LOOK_NS;
 		if (b->now >= b->next_line)
@@ -340,6 +342,7 @@ static int set_up(struct box *b)
 		code = open_lanes(b);
 	if (code != 0)
 		return code;
+	b->opts.busy = b->opts.busy && (b->in.is_xdp || b->out.is_xdp); /* else there is no ring to look at */
 	box_sums_read(&b->first, b->lanes, b->queues);
 	b->last = b->first;
 	b->now = b->first.now;

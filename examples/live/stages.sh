@@ -249,6 +249,10 @@ stage_stop()
 	stop_in_traffic nobufs-all
 	stopped 2 'the kernel has no memory for packets'
 	BOX_WITH=
+	code=0
+	timeout -s KILL 10 build/release/examples/vnetrx-box --quiet --busy --seconds 1 a/busy b/busy >/dev/null ||
+		code=$?
+	check '--busy without AF_XDP: exit code when its time is up' $code = 0
 }
 
 # ---- AF_XDP ----
