@@ -23,7 +23,7 @@ bool burst_add(struct burst *burst, const void *data, uint32_t len, vnetrx_ns ns
 			return false;
 		burst->frames = mem;
 	}
-	if (burst->size + len > burst->size_max) {
+	if (burst->bytes == NULL || burst->size + len > burst->size_max) { /* a packet without a byte has a place too */
 		void *mem = grow(burst->bytes, burst->size + len, &burst->size_max, 1u);
 
 		if (mem == NULL)

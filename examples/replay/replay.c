@@ -193,15 +193,13 @@ static void end_of_burst(struct replay *r)
 
 static void run_burst(struct replay *r)
 {
-	static const uint8_t none[1]; /* what packets without a byte are, before there was any other */
-	const uint8_t *bytes = r->burst.bytes != NULL ? r->burst.bytes : none;
 	size_t i;
 
 	if (r->burst.num == 0u)
 		return;
 	advance(r, r->burst.frames[r->burst.num - 1u].ns);
 	for (i = 0u; i < r->burst.num; i++)
-		send(r, bytes + r->burst.frames[i].at, r->burst.frames[i].len);
+		send(r, r->burst.bytes + r->burst.frames[i].at, r->burst.frames[i].len);
 	end_of_burst(r);
 	burst_clear(&r->burst);
 }
